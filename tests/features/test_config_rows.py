@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tunesmith.errors import SpaceError
-from tunesmith.features import Coordinates
+from tunesmith.features import Coordinates, config_rows
 from tunesmith.features.config_rows import ConfigRows
 from tunesmith.space import Categorical, Config, Constraint, Factorization, Ordinal, Space
 from tunesmith.testing.trials import LARGE_SPACES, SMALL_SPACES, space_named
@@ -52,6 +52,20 @@ def test_validity_is_that_of_the_space(constraints: list[Constraint | str]) -> N
     assert False in expected
     assert rows.valid(rows.of(configs)).tolist() == expected
     assert rows.valid(rows.of(configs[::3])).tolist() == expected[::3]
+
+
+@pytest.mark.parametrize("tabled", [True, False])
+def test_a_constraint_that_one_before_it_guards(
+    monkeypatch: pytest.MonkeyPatch, tabled: bool
+) -> None:
+    if not tabled:
+        monkeypatch.setattr(config_rows, "_TABLED", 0)
+    space = space_named("guarded")
+    free = Space(space.parameters)
+    rows, configs = ConfigRows(space), sampled(free, 300)
+    expected = [space.contains(config) for config in configs]
+    assert {True, False} == set(expected)
+    assert rows.valid(rows.of(configs)).tolist() == expected
 
 
 def test_a_move_changes_one_parameter() -> None:

@@ -132,7 +132,7 @@ def test_several_configs_are_rows() -> None:
     assert Coordinates(space).of_all(configs).tolist() == [[1.0, 0.0], [0.0, 1.0]]
 
 
-def test_roundness_is_one_over_the_odd_parts() -> None:
+def test_roundness_is_one_over_the_odd_parts_beside_the_roundest() -> None:
     space = Space([Ordinal("a", (0, 3, 8, 48)), Ordinal("b", (5, 64)), Factorization("x", 9, 2)])
     coordinates = Coordinates(space)
     configs = [
@@ -140,5 +140,16 @@ def test_roundness_is_one_over_the_odd_parts() -> None:
         Config({"a": 0, "b": 64, "x": (1, 9)}),
         Config({"a": 48, "b": 5, "x": (3, 3)}),
     ]
-    found = coordinates.roundness(coordinates.of_all(configs))
-    assert found == pytest.approx([1.0, 1.0, 1 / 15])
+    rows = coordinates.of_all(configs)
+    assert coordinates.relative_roundness(rows) == pytest.approx([1.0, 1.0, 1 / 15])
+    assert coordinates.relative_roundness(rows[2:]).tolist() == [1.0]
+
+
+def test_roundness_of_many_odd_values_is_no_0() -> None:
+    """Hundreds of parameters: the product of the odd parts is no number any more."""
+    space = Space([Ordinal(f"p{place}", tuple(range(1, 10_001))) for place in range(150)])
+    coordinates = Coordinates(space)
+    configs = [Config(dict.fromkeys(space.names, value)) for value in (9_999, 9_997)]
+    first, second = coordinates.relative_roundness(coordinates.of_all(configs)).tolist()
+    assert second == 1.0
+    assert first == pytest.approx((9_997 / 9_999) ** 150)

@@ -12,6 +12,7 @@ from tunesmith.errors import MissingDependencyError, UsageError
 from tunesmith.models import CostModel, cost_model
 from tunesmith.models.tree_gru import TreeGRU
 from tunesmith.testing.cost_model import CostModelConformance
+from tunesmith.tuners.autotvm import AutoTVM
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
@@ -60,6 +61,27 @@ def test_it_takes_the_gpu_that_there_is(
 ) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: has_gpu)
     assert small(device=asked)._device == expected
+
+
+def test_a_gpu_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(UsageError, match="PyTorch finds no GPU here: leave out device"):
+        small(device="cuda")
+
+
+def test_a_search_computes_on_the_processor_unless_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A GPU may be what is measured meanwhile."""
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    devices = {}
+    for device in ("cpu", "cuda"):
+        search = AutoTVM(model="tree-gru", device=device)
+        model = search.made_model(12, loops=4)
+        assert isinstance(model, TreeGRU)
+        devices[device] = model._device
+    assert devices == {"cpu": "cpu", "cuda": "cuda"}
+    default = AutoTVM(model="tree-gru").made_model(12, loops=4)
+    assert isinstance(default, TreeGRU)
+    assert default._device == "cpu"
 
 
 @pytest.mark.parametrize("objective", ["rank", "regression"])

@@ -56,6 +56,7 @@ def xs(configs: list[Config]) -> set[object]:
         ({"starts": 0}, "starts must be 1 or more, not 0"),
         ({"cold": 0.0}, "cold must be more than 0 and at most hot (0.3), not 0.0"),
         ({"cold": 0.5}, "at most hot (0.3), not 0.5"),
+        ({"cold": 1e-200, "hot": 1e200}, "cold must not be so much below hot (1e+200)"),
         ({"hot": math.inf}, "at most hot (inf)"),
         ({"cooling": 0}, "cooling must be 1 or more, not 0"),
         ({"growth": 0.5}, "growth must be a number from 1, not 0.5"),

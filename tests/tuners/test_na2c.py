@@ -105,6 +105,13 @@ def test_walks_stay_within_their_steps_of_the_centre() -> None:
     assert {GEMM.distance(centre, config) for config in configs} == {1, 2}
 
 
+def test_it_goes_on_from_what_works_already() -> None:
+    search = NA2C(steps=1, first_steps=1).start(GEMM, 0)
+    default = GEMM.sample(np.random.default_rng(0))
+    search.observe([measured(default, 1.0)])
+    assert {GEMM.distance(default, config) for config in search.propose(5)} == {1}
+
+
 def test_the_centre_moves_to_the_best_config_at_the_end_of_an_episode() -> None:
     search = line_search(batch=3)
     first = search.centre.tolist()

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from tunesmith.errors import SpaceError
 from tunesmith.features.coordinates import Coordinates
 from tunesmith.space import Config, Parameter, Space, Value
-from tunesmith.space.columns import Frame, column_of, magnitude, take
+from tunesmith.space.columns import Column, Frame, column_of, magnitude, take
 from tunesmith.space.constraint import Constraint
 from tunesmith.space.value import identity, quote
 
@@ -195,6 +195,16 @@ class _Values:
             self._coordinates = np.concatenate([self._coordinates, more])
         return self._coordinates
 
+    def column(self, numbers: Rows) -> Column:
+        """The values with these numbers."""
+        if self.listed:
+            return take(self._all, numbers)
+        return column_of([self.known[number] for number in numbers.tolist()])
+
+    @cached_property
+    def _all(self) -> Column:
+        return column_of(self.known)
+
     def drawn(self, count: int, rng: np.random.Generator) -> Rows:
         """The numbers of so many random values."""
         return self.numbers([self.parameter.sample(rng) for _ in range(count)])
@@ -226,23 +236,24 @@ class _Rule:
 
     def _evaluated(self, numbers: Sequence[Rows]) -> Bools:
         names, count = self._constraint.names, len(numbers[0])
-        known = [column_of(values.known) for values in self._values]
+        if not count:
+            return np.zeros(0, dtype=np.bool_)
         columns = {
-            name: take(column, those)
-            for name, column, those in zip(names, known, numbers, strict=True)
+            name: values.column(those)
+            for name, values, those in zip(names, self._values, numbers, strict=True)
         }
         bounds = {name: magnitude(column) for name, column in columns.items()}
         found = self._constraint.holds_columns(Frame(columns, count), bounds)
         if found is not None:
             return found
         rows = zip(*(those.tolist() for those in numbers), strict=True)
-        each = (
-            self._constraint.holds(
-                {
-                    name: values.known[number]
-                    for name, values, number in zip(names, self._values, row, strict=True)
-                }
-            )
-            for row in rows
-        )
-        return np.fromiter(each, dtype=np.bool_, count=count)
+        return np.fromiter(map(self._holds, rows), dtype=np.bool_, count=count)
+
+    def _holds(self, row: Sequence[int]) -> bool:
+        """Whether it holds for values by their numbers. What it cannot say of values that a
+        constraint before it rules out is of no matter; of others the space itself complains."""
+        named = zip(self._constraint.names, self._values, row, strict=True)
+        try:
+            return self._constraint.holds({name: of.known[number] for name, of, number in named})
+        except SpaceError:
+            return False

@@ -79,13 +79,14 @@ class Coordinates:
         scale = self._scales.get(name)
         return np.empty((len(values), 0)) if scale is None else scale.of_all(values)
 
-    def roundness(self, rows: Array) -> Array:
-        """How close the values of ordinal parameters are to powers of two.
+    def relative_roundness(self, rows: Array) -> Array:
+        """How close the values of ordinal parameters are to powers of two, beside the closest row.
 
-        ``rows`` are coordinates, shape (configs, count). The result, shape (configs,), is one over
-        the product of the odd parts: 1 if all values are powers of two or 0.
+        ``rows`` are coordinates, shape (configs, count), of one config or more. The result, shape
+        (configs,), is one over the product of the odd parts, as a share of the largest such number.
         """
-        result: Array = np.exp2(-(rows @ self._odd_logs))
+        odd = rows @ self._odd_logs
+        result: Array = np.exp2(odd.min() - odd)
         return result
 
 

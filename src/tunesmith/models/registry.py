@@ -21,7 +21,8 @@ class MakeModel(Protocol):
 
     A model that may learn different objectives lists them in ``objectives``, and takes one as its
     argument ``objective``. One that reads a program loop by loop has ``reads_loops = True``, and
-    takes as its argument ``loops`` how many of them the features are of.
+    takes as its argument ``loops`` how many of them the features are of. One that may compute on a
+    GPU lists its ``devices``, and takes one, or None, as its argument ``device``.
     """
 
     def __call__(self, features: int, **options: Any) -> CostModel:
@@ -49,16 +50,27 @@ def objectives_of(name: str) -> tuple[str, ...]:
 
 
 def cost_model(
-    name: str, features: int, objective: str | None = None, *, loops: int = 1
+    name: str,
+    features: int,
+    objective: str | None = None,
+    *,
+    loops: int = 1,
+    device: str | None = None,
 ) -> CostModel:
     """A new model with this name, for a number of features, by default with its own objective.
 
-    The features are those of so many ``loops``, one after the other, if there is more than one.
-    Raises ``UsageError`` for an unknown name and for an objective that the model does not have, and
-    ``MissingDependencyError`` if its package cannot be imported.
+    The features are those of so many ``loops``, one after the other, if there is more than one. A
+    model that may compute on a GPU does so on the ``device``, by default its own choice.
+    Raises ``UsageError`` for an unknown name and for an objective or device that the model does not
+    have, and ``MissingDependencyError`` if its package cannot be imported.
     """
     make = MODELS.get(name)
     options: dict[str, Any] = {"loops": loops} if getattr(make, "reads_loops", False) else {}
+    devices = tuple(getattr(make, "devices", ("cpu",)))
+    if device is not None and device not in devices:
+        raise unknown_name(f"device of {name}", device, devices)
+    if len(devices) > 1:
+        options["device"] = device
     if objective is None:
         return make(features, **options)
     known = objectives_of(name)

@@ -43,6 +43,7 @@ class TreeGRU:
 
     objectives: ClassVar[tuple[Objective, ...]] = ("rank", "regression")
     reads_loops: ClassVar[bool] = True
+    devices: ClassVar[tuple[str, ...]] = ("cpu", "cuda")
 
     def __init__(
         self,
@@ -68,7 +69,10 @@ class TreeGRU:
         self._sizes = embedding, hidden, slots
         self._steps = steps
         self._learning_rate = learning_rate
-        self._device = device or ("cuda" if self._torch.cuda.is_available() else "cpu")
+        has_gpu = self._torch.cuda.is_available()
+        if device == "cuda" and not has_gpu:
+            raise UsageError("PyTorch finds no GPU here: leave out device, or take cpu")
+        self._device = device or ("cuda" if has_gpu else "cpu")
         self._weights: dict[str, Any] = {}
         self._centre: Array = np.zeros(self._row)
         self._deviation: Array = np.ones(self._row)

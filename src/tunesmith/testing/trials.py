@@ -28,6 +28,7 @@ LARGE_SPACES = (
     "categorical",
     "mixed",
     "constrained",
+    "guarded",
     "billions",
     "10^18",
 )
@@ -52,6 +53,14 @@ def space_named(name: str) -> Space:
         "categorical": lambda: Space([Categorical("c", tuple(f"c{i}" for i in range(500)))]),
         "mixed": lambda: Space([*tiles, *rest]),
         "constrained": lambda: Space([*tiles, *rest], [Constraint("x[2] * y[2] <= 32")]),
+        "guarded": lambda: Space(
+            [
+                Ordinal("use", (0, 1)),
+                Ordinal("step", (0, 1, 2, 4)),
+                Ordinal("n", tuple(range(500))),
+            ],
+            [Constraint("use == 0 or step > 0"), Constraint("use == 0 or n % step == 0")],
+        ),
         "billions": lambda: Space([Factorization(n, 1 << 20, 4) for n in "abcd"]),
         "10^18": lambda: Space([Ordinal(n, digits) for n in "abcdefghijklmnopqr"]),
         "five of 10^9": lambda: Space(

@@ -50,6 +50,7 @@ class Annealing(Tuner):
             0.0 < self.cold <= self.hot < math.inf,
             f"cold must be more than 0 and at most hot ({self.hot}), not {self.cold}",
         )
+        self.require(self.cold / self.hot > 0.0, f"cold must not be so much below hot ({self.hot})")
         self.require(
             1.0 <= self.growth < math.inf, f"growth must be a number from 1, not {self.growth}"
         )

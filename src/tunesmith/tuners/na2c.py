@@ -139,6 +139,7 @@ class NA2CSearch(Search):
         self.best_state: Ints | None = None
         self.observed = 0
         self.still = 0
+        self._has_begun = False
         self._untrained = 0
         self._state = self.centre
         self._steps_left = 0
@@ -153,6 +154,10 @@ class NA2CSearch(Search):
     def next_config(self) -> Config | None:
         if not len(self.moves):  # a single config
             return self.fresh_config()
+        if not self._has_begun:
+            self._has_begun = True
+            if self.best_state is not None:  # where something works already, it goes on from that
+                self.centre = self.best_state
         if not self.observed:
             centre = self.moves.vectors.config(self.centre)
             if centre not in self.seen:

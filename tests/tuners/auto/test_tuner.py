@@ -272,3 +272,28 @@ def test_a_large_batch_is_not_taken_for_a_search_that_is_stuck() -> None:
     _observed(search, first)  # the best one comes first, and nothing after it is better
     many = search.propose(300)
     assert min(map(_cost, many)) < _cost(first[0])
+
+
+def test_a_model_that_is_never_refitted() -> None:
+    space = space_named("mixed")
+    search = Auto(refit=math.inf).start(space, 0)
+    for number in range(12):
+        search.observe([measured(config, 1.0 + number) for config in search.propose(1)])
+    assert len(search.propose(1)) == 1
+
+
+def test_hundreds_of_wide_parameters() -> None:
+    """Values of which hardly any is round."""
+    space = Space([Ordinal(f"p{place}", tuple(range(1, 10_001))) for place in range(150)])
+    search = Auto().start(space, 0)
+    for _ in range(10):
+        found = search.propose(1)
+        assert len(found) == 1
+        search.observe([measured(config, float(sum(config.values()))) for config in found])
+
+
+def test_a_config_has_at_most_so_many_variations() -> None:
+    space = Space([Ordinal(f"p{place}", tuple(range(20))) for place in range(100)])
+    search = Auto().start(space, 0)
+    (config,) = search.propose(1)
+    assert len(set(search._neighbourhood.variations(config).configs)) == 1024

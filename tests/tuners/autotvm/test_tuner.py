@@ -321,3 +321,15 @@ def test_parameters_with_more_values_than_can_be_listed() -> None:
 def test_a_space_without_a_choice() -> None:
     search = AutoTVM(batch=2).start(space_named("one point"), 0)
     assert len(drive(search, 5, lambda config: measured(config, 1.0))) == 1
+
+
+def test_where_no_random_config_is_left_the_plan_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    search = start(batch=8, epsilon=0.5, chains=16, steps=20)
+    drive(search, 8, lambda config: measured(config, 1.0 + sum(config.values())))
+    monkeypatch.setattr(search, "fresh_config", lambda: None)
+    assert len(search.propose(4)) == 4, "the half of the batch that is planned"
+
+
+def test_the_device_of_a_model() -> None:
+    with pytest.raises(UsageError, match="unknown device of boosted-trees 'cuda'"):
+        start(device="cuda")

@@ -22,6 +22,9 @@ _WALK = 0.7
 # The most neighbours of a config: with many parameters it has hundreds.
 _MOST_NEIGHBOURS = 128
 
+# The most variations of a config, which with many parameters has thousands.
+_MOST_VARIATIONS = 1024
+
 
 @dataclass(frozen=True)
 class Choices:
@@ -83,6 +86,9 @@ class Neighbourhood:
                 for name, values in self._other_values(config)
                 for changed in self._space.changed(config, name, values)
             ]
+            if len(found) > _MOST_VARIATIONS:
+                chosen = self._rng.choice(len(found), _MOST_VARIATIONS, replace=False)
+                found = [found[i] for i in chosen]
             self._variations[config] = Choices.of(found, self._coordinates)
         return self._variations[config]
 
@@ -103,7 +109,7 @@ class Neighbourhood:
 class Pool:
     """A pool of random configs, whose coordinates are computed once.
 
-    With probability ``round_share`` a draw is in proportion to ``Coordinates.roundness``, otherwise
+    With probability ``round_share`` a draw is in proportion to ``relative_roundness``, otherwise
     uniform.
     """
 
@@ -115,7 +121,7 @@ class Pool:
         rng: np.random.Generator,
     ) -> None:
         self.choices = Choices.of(configs, coordinates)
-        weights = coordinates.roundness(self.choices.rows)
+        weights = coordinates.relative_roundness(self.choices.rows)
         even = np.full(len(weights), 1.0 / len(weights))
         self._chances = round_share * weights / weights.sum() + (1.0 - round_share) * even
         self._rng = rng

@@ -259,7 +259,7 @@ class AutoSearch(Search):
 
     def _refit(self, rows: Array, values: Array) -> None:
         """Refit the model's hyperparameters."""
-        self._refit_at = 1 + int(len(self._known) * (1 + self.settings.refit))
+        self._refit_at = 1 + np.floor(len(self._known) * (1 + self.settings.refit))
         if len(values) > FITTED:
             some = self.rng.choice(len(values), FITTED, replace=False)
             rows, values = rows[some], values[some]

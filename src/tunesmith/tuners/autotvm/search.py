@@ -84,10 +84,8 @@ class AutoTVMSearch(Search):
                 self._say(f"{error}: the search goes on without it, configs are random")
                 self._batch.extend([None] * self.settings.batch)
         while self._batch:
-            config = self._batch.popleft()
-            if config is None:
-                break
-            if config not in self.seen:
+            config = self._batch.popleft() or self.fresh_config()
+            if config is not None and config not in self.seen:
                 return config
         return self.fresh_config()
 
@@ -232,5 +230,7 @@ class AutoTVMSearch(Search):
 
     def _known(self) -> Keys:
         """The keys of all seen configs."""
-        self._with_keys([config for config in self.seen if config not in self._keys])
+        new = [config for config in self.seen if config not in self._keys]
+        # In an order that is the same in every process, as some values get numbers by it.
+        self._with_keys(sorted(new, key=lambda config: config.key))
         return np.fromiter(self._keys.values(), dtype=np.uint64, count=len(self._keys))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -36,6 +36,9 @@ class AutoTVM(Tuner):
     model: str = option("boosted-trees", "the cost model")
     features: FeatureKind = option("configuration", "what the model learns from")
     programs: int = option(256, "programs made for a whole batch, where these have the features")
+    device: Literal["cpu", "cuda"] = option(
+        "cpu", "where a model computes that can use a GPU; on one that measures it disturbs"
+    )
     objective: Objective | None = option(
         None, "what the model learns, if it has a choice; none: its default"
     )
@@ -92,7 +95,7 @@ class AutoTVM(Tuner):
         objective = "regression" if has_choice else self.objective
 
         def make() -> CostModel:
-            return cost_model(self.model, features, objective, loops=loops)
+            return cost_model(self.model, features, objective, loops=loops, device=self.device)
 
         count = self._member_count
         try:
