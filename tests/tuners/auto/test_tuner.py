@@ -11,7 +11,7 @@ import pytest
 
 from tunesmith.errors import UsageError
 from tunesmith.space import Config, Factorization, Ordinal, Space
-from tunesmith.testing.trials import failed, measured, space_named
+from tunesmith.testing.trials import distance_cost, failed, measured, space_named
 from tunesmith.testing.tuner import TunerConformance
 from tunesmith.tuners import tuner
 from tunesmith.tuners.auto import Auto
@@ -285,11 +285,11 @@ def test_a_model_that_is_never_refitted() -> None:
 def test_hundreds_of_wide_parameters() -> None:
     """Values of which hardly any is round."""
     space = Space([Ordinal(f"p{place}", tuple(range(1, 10_001))) for place in range(150)])
-    search = Auto().start(space, 0)
+    search, cost = Auto().start(space, 0), distance_cost(space)
     for _ in range(10):
         found = search.propose(1)
         assert len(found) == 1
-        search.observe([measured(config, float(sum(config.values()))) for config in found])
+        search.observe([measured(config, cost(config)) for config in found])
 
 
 def test_a_config_has_at_most_so_many_variations() -> None:

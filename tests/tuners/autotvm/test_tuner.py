@@ -17,7 +17,14 @@ from tunesmith.measurement import Measurement
 from tunesmith.models import CostModel, Prediction
 from tunesmith.models.ensemble import BootstrapEnsemble
 from tunesmith.space import Config, Ordinal, Space
-from tunesmith.testing.trials import assert_fresh, drive, failed, measured, space_named
+from tunesmith.testing.trials import (
+    assert_fresh,
+    distance_cost,
+    drive,
+    failed,
+    measured,
+    space_named,
+)
 from tunesmith.testing.tuner import TunerConformance
 from tunesmith.tuners import View, tuner
 from tunesmith.tuners.autotvm import AutoTVM
@@ -325,7 +332,8 @@ def test_a_space_without_a_choice() -> None:
 
 def test_where_no_random_config_is_left_the_plan_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     search = start(batch=8, epsilon=0.5, chains=16, steps=20)
-    drive(search, 8, lambda config: measured(config, 1.0 + sum(config.values())))
+    cost = distance_cost(DIGITS)
+    drive(search, 8, lambda config: measured(config, cost(config)))
     monkeypatch.setattr(search, "fresh_config", lambda: None)
     assert len(search.propose(4)) == 4, "the half of the batch that is planned"
 
