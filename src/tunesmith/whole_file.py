@@ -14,8 +14,8 @@ def write_whole(path: Path, content: str | bytes | memoryview, *, lasting: bool 
     With ``lasting`` its content is on the disk when this returns. Raises ``OSError``, and then
     leaves an existing file unchanged and no draft behind.
     """
-    # By chance, as containers that share a folder may share the numbers of processes too.
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(6)}.part")
+    # Containers that share a folder may share the numbers of processes too.
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(6)}.{os.getpid()}.part")
     try:
         with draft.open("wb") as file:
             file.write(content.encode() if isinstance(content, str) else content)

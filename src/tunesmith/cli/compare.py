@@ -97,8 +97,8 @@ def carry_out_and_write(
     there is, and return what that gives.
 
     ``fresh`` forgets the runs of before. Otherwise the ``replaced`` figures, which are of so many
-    runs, may not be of more than the new ones. Raises ``UsageError`` where they would be, what
-    ``Comparison.go`` does, and ``TunesmithError`` where every run crashed.
+    runs, stay until there are as many. Raises ``UsageError`` where there never would be, what
+    ``Comparison.go`` does, and ``TunesmithError`` where every run crashed, or too many.
     """
     if fresh:
         comparison.forget(asked)
@@ -111,12 +111,18 @@ def carry_out_and_write(
         )
     try:
         carry_out(comparison, results, asked)
-    finally:
-        if results.traces:
-            written = write(results)
+    except BaseException:
+        if len(results.traces) >= (1 if fresh else max(replaced, 1)):
+            write(results)
+        raise
     if not results.traces:
         raise TunesmithError(f"every run crashed: {results.crashes[0].why}")
-    return written
+    if len(results.traces) < replaced and not fresh:
+        raise TunesmithError(
+            f"some runs crashed, so the figures there stay, which are of {replaced} runs: "
+            f"{results.crashes[0].why}"
+        )
+    return write(results)
 
 
 def carry_out(

@@ -107,6 +107,7 @@ def test_a_tuner_learns_of_other_workloads_beforehand(
     lines = [
         TunerChoice("transfer", search, transfer="configuration"),
         TunerChoice("from nothing", search),
+        TunerChoice("estimates alone", search, transfer="estimates"),
     ]
     comparison = Comparison([problem], lines, CompareSettings(1, trials=4), tmp_path)
     told: list[str] = []
@@ -118,7 +119,7 @@ def test_a_tuner_learns_of_other_workloads_beforehand(
         for other in others:
             assert len(list(store.records(other.tuned.key))) == 16
             assert {each.tuner for each in store.sessions(other.tuned.key)} == {"random", "autotvm"}
-        with_model, without = in_turn(store, problem)
+        with_model, without, _ = in_turn(store, problem)
     assert with_model.description["transfer"]["tasks"] == 2
     assert without.description["transfer"] is None
     assert comparison.versions_of_sources() == [library_versions()["tunesmith"]]
@@ -127,7 +128,7 @@ def test_a_tuner_learns_of_other_workloads_beforehand(
     comparison.go(comparison.saved(), lambda _, words, __: told.append(words))
     assert not any("learn from" in words for words in told), "they are in the store"
     before = (tmp_path / "tuning.db").read_bytes()
-    comparison.forget([run for run in comparison.runs() if run.tuner.transfer is None])
+    comparison.forget([run for run in comparison.runs() if run.tuner.label != "transfer"])
     assert (tmp_path / "tuning.db").exists(), "nobody learned from it"
     comparison.forget()
     assert not list(tmp_path.glob("tuning.db*"))
@@ -149,7 +150,7 @@ def test_others_are_learned_from_by_the_sketch_and_target_of_the_search(
     with open_store(store) as opened:
         for problem in (
             TaskProblem.of(Task(operator), "cpu_gemm"),
-            TaskProblem.of(Task(operator, Target(cores=1)), "cpu_tiled"),
+            TaskProblem.of(Task(operator, Target(cores=Target().core_count + 1)), "cpu_tiled"),
         ):
             session = opened.begin_session(
                 problem.key,
@@ -190,6 +191,13 @@ def test_runs_of_a_workload_are_of_one_machine(
         here["fingerprint"]
     }
     assert results.origin()["machine"] == here
+    undated = {run: replace(trace, date="") for run, trace in results.traces.items()}
+    assert Results(results.problems, results.tuners, undated).origin()["date"] == "2026-11-28"
+    (run, trace), *_ = undated.items()
+    undated[run] = replace(trace, date="2026-12-01")
+    spans = Results(results.problems, results.tuners, undated).origin()["date"]
+    assert spans.startswith("2026-11-28")
+    assert spans.endswith("2026-12-01")
     assert [results.machine(problem) for problem in results.problems] == [here, here]
     monkeypatch.setattr(runs, "this_machine", lambda: {**here, "fingerprint": "another"})
     assert len(elsewhere(tmp_path).saved().traces) == 4, "all of both are there"

@@ -60,12 +60,26 @@ def test_what_cannot_be_read_or_written_is_told(tmp_path: Path) -> None:
 
 
 def test_drafts_of_killed_processes_are_removed_when_the_file_is_written_again(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
-    left, alive = (tmp_path / f".some.json.{pid}.part" for pid in (ended.pid, os.getppid()))
-    others = tmp_path / f".other.json.{ended.pid}.part"
+    names: list[str] = []
+    whole = Path.replace
+
+    def noted(draft: Path, target: Path) -> Path:
+        names.append(draft.name)
+        return whole(draft, target)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "replace", noted)
+        write_figures(tmp_path, "some", {"rows": []})
+    (name,) = names
+    assert f".{os.getpid()}." in name
+    left, alive = (
+        tmp_path / name.replace(f".{os.getpid()}.", f".{pid}.") for pid in (ended.pid, os.getppid())
+    )
+    others = tmp_path / left.name.replace("some", "other")
     for draft in (left, alive, others):
         draft.touch()
     write_figures(tmp_path, "some", {"rows": []})

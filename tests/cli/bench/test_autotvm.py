@@ -17,6 +17,7 @@ from tunesmith.bench.compare.pool import Pool
 pytest.importorskip("xgboost", reason="XGBoost is not installed")
 
 PART = "transfer-template"
+ROOT = Path(__file__).parents[3]
 
 
 def words(folder: Path, *lines: str, **more: Any) -> list[Any]:
@@ -85,7 +86,7 @@ def test_figures_of_more_runs_are_not_replaced_unless_asked_for(
 def test_the_product_is_of_one_machine(
     tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    figures = json.loads(Path("docs/benchmarks/models.json").read_text())
+    figures = json.loads((ROOT / "docs" / "benchmarks" / "models.json").read_text())
     for row in figures["product"]:
         row["origin"]["machine"]["fingerprint"] = "another"
     (tmp_path / "models.json").write_text(json.dumps(figures))
@@ -126,6 +127,28 @@ def test_ctrl_c_leaves_a_page_of_what_there_is(
     ran = command(*words(tmp_path, "random"))
     assert "1 from before" in ran.err
     assert runs_of(tmp_path) == {"random": 2}
+
+
+def test_ctrl_c_leaves_figures_of_more_runs_as_they_are(
+    tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command(*words(tmp_path, "random", repeats=3))
+    shutil.rmtree(tmp_path / "models-runs")
+    before = (tmp_path / "models.md").read_text()
+    whole = Pool.run
+
+    def one(self: Pool[Any], jobs: Any) -> Any:
+        yield next(iter(whole(self, list(jobs)[:1])))
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Pool, "run", one)
+        assert command(*words(tmp_path, "random", repeats=3)).code == 130
+    assert runs_of(tmp_path) == {"random": 3}
+    assert (tmp_path / "models.md").read_text() == before
+    ran = command(*words(tmp_path, "random", repeats=3))
+    assert "1 from before" in ran.err
+    assert runs_of(tmp_path) == {"random": 3}
 
 
 def test_every_run_crashed(

@@ -22,6 +22,7 @@ from tunesmith.measure.task.problem import TaskProblem
 from tunesmith.store import Store, open_store
 from tunesmith.target import Target
 from tunesmith.transfer.listing import listed
+from tunesmith.transfer.model import TooFewTrialsError
 from tunesmith.transfer.of_store import (
     Scope,
     choice,
@@ -257,6 +258,24 @@ def test_a_model_of_another_version_of_a_sketch(store: Store) -> None:
     assert model.corrects(problem_of(64))
 
 
+def test_a_store_of_which_all_failed_is_read_once(store: Store, monkeypatch: Any) -> None:
+    fill(store)
+    with sqlite3.connect(store.name) as connection:
+        connection.execute("UPDATE records SET outcome = 7, seconds = NULL, run_seconds = '[]'")
+    trained: list[Scope] = []
+
+    def counted(store: Store, scope: Scope, tell: Any) -> Any:
+        trained.append(scope)
+        return train(store, scope, tell)
+
+    monkeypatch.setattr(choice, "train", counted)
+    for _ in range(3):
+        lines: list[str] = []
+        assert model_for(store, TARGET, tell=lines.append) is shipped_model(TARGET)
+        assert "every trial failed" in lines[-1]
+    assert trained == [HERE]
+
+
 @pytest.mark.parametrize("wrong", [3, 1.5, None, ["cpu-znver4"]])
 def test_what_says_nothing_of_transfer(wrong: Any) -> None:
     with pytest.raises(UsageError, match="transfer must be True, False, or a model or its name"):
@@ -358,6 +377,28 @@ def test_a_model_by_name_is_used_instead_of_the_best(store: Store) -> None:
     assert scope_of(model_for(store, TARGET)) == "cpu-znver4"
     for name in ("all", "cpu-haswell", "cpu-znver4"):
         assert scope_of(model_for(store, TARGET, name)) == name
+
+
+def test_a_model_by_name_stays_where_too_few_of_what_it_learns_from_is_new(
+    store: Store, monkeypatch: Any
+) -> None:
+    """Its own trials were too few for a new one already, or are of another sketch."""
+    fill(store)
+    scope = Scope(TARGET, (), ("cpu_gemm",))
+    train(store, scope)
+    add_trials(store, 224, 300)
+
+    def failing(*_: Any, **__: Any) -> Any:
+        raise TooFewTrialsError("too few")
+
+    monkeypatch.setattr(choice, "train", failing)
+    model = model_for(store, TARGET, scope.name)
+    assert model is not None
+    assert model.tasks == 5
+    assert model.below is shipped_model(TARGET)
+    change(saved_models(store)[scope.name], versions={})
+    with pytest.raises(TooFewTrialsError):
+        model_for(store, TARGET, scope.name)
 
 
 def test_a_model_by_name_is_trained_again_of_the_same_trials(store: Store) -> None:

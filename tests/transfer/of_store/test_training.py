@@ -59,6 +59,15 @@ def test_a_folder_that_cannot_be_made(store: Store) -> None:
     lines.clear()
     assert scope_of(model_for(store, TARGET, tell=lines.append)) == "cpu-znver4"
     assert lines == [], "this process keeps it"
+    place.unlink()
+    add_trials(store, 224, 260)
+    add_trials(store, 256, 260)
+    assert scope_of(model_for(store, TARGET, tell=lines.append)) == "cpu-znver4"
+    assert list(saved_models(store)) == ["cpu-znver4"]
+    lines.clear()
+    later = model_for(store, TARGET, tell=lines.append)
+    assert later is not None
+    assert (later.tasks, lines) == (7, []), "the file is the newer one"
 
 
 def test_a_store_without_a_file(caplog: pytest.LogCaptureFixture) -> None:

@@ -30,7 +30,7 @@ from tunesmith.errors import TunesmithError
 from tunesmith.machine import machine_for
 from tunesmith.networks.reporting.brief import brief
 from tunesmith.operators import parse_operator
-from tunesmith.reports.format import percent
+from tunesmith.reports.format import NOTHING, percent
 from tunesmith.target import KINDS, Target
 from tunesmith.transfer.shipped import shipped_model
 from tunesmith.tuners.autotvm import AutoTVM
@@ -110,6 +110,7 @@ def write_models_page(folder: Path, figures: Mapping[str, Any]) -> str:
         planner=AutoTVM(),
         brief=_brief,
         caught_up=_caught_up,
+        ratio=_ratio,
         mended=HALF_SPEED_MENDED,
     )
     write_texts(folder, {f"{NAME}.md": page})
@@ -176,6 +177,14 @@ def _caught_up(lines: Sequence[Mapping[str, Any]]) -> list[list[str]]:
             shares = ["never" if it is None else percent(it, 0) for it in (share, of_all)]
             found.append([row["line"], means, *shares, percent(never, 0)])
     return found
+
+
+def _ratio(ratios: Mapping[str, float | None], reference: str) -> str:
+    """Of the trials of a line to those of another; the reference has none to itself."""
+    if reference not in ratios:
+        return NOTHING
+    ratio = ratios[reference]
+    return "never" if ratio is None else f"{ratio:.2f}"
 
 
 def _or_never(trials: int | None) -> str:

@@ -39,7 +39,7 @@ from tunesmith.bench.compare.runs import (
 from tunesmith.bench.compare.settle import settled
 from tunesmith.bench.compare.tuners import TunerChoice
 from tunesmith.bench.pages.figure_files import make_folder
-from tunesmith.bench.pages.provenance import own_version
+from tunesmith.bench.pages.provenance import own_version, today
 from tunesmith.budget import Budget
 from tunesmith.errors import StoreError, TunesmithError, UsageError, system_reason
 from tunesmith.machine import this_machine
@@ -121,14 +121,16 @@ class Comparison:
 
     def forget(self, asked: Collection[Run] | None = None) -> None:
         """Remove those of the runs ``asked`` for, by default all, that earlier comparisons left in
-        the folder, whatever their seeds and limits. Trials that tuners learned from beforehand are
-        set aside in another store: they are not learned from again.
+        the folder, whatever their seeds and limits. Where tuners learned of others beforehand, the
+        trials that they learned from are set aside in another store, and all runs that did are
+        removed.
 
         Raises ``TunesmithError`` where that is impossible.
         """
         runs = self.runs() if asked is None else asked
         self.kept.remove(runs)
-        if any(run.tuner.transfer and isinstance(run.problem, MeasuredProblem) for run in runs):
+        if any(map(_learns_of_others, runs)):
+            self.kept.remove(filter(_learns_of_others, self.runs()))
             self._set_aside()
 
     def go(self, results: Results, watch: Watch, asked: Collection[Run] | None = None) -> None:
@@ -212,6 +214,7 @@ class Comparison:
             trace = replace(
                 trace,
                 version=self._version,
+                date=today(),
                 machine=this_machine(),
                 target=run.problem.task.target.to_json(),
             )
@@ -280,6 +283,12 @@ class Comparison:
         if seconds is None:
             return _PATIENCE_MOST
         return min(_PATIENCE_MOST, _PATIENCE_LEAST + _PATIENCE_FACTOR * seconds)
+
+
+def _learns_of_others(run: Run) -> bool:
+    """Whether a run has a model of other workloads that were measured."""
+    learns = run.tuner.transfer not in (None, "estimates")
+    return learns and isinstance(run.problem, MeasuredProblem)
 
 
 def _check_search(problem: Problem, tuner: TunerChoice) -> None:

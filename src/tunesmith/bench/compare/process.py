@@ -23,6 +23,7 @@ from typing import Any
 from tunesmith.bench.compare.recorded_task import estimates_seen, features_of, learned_from
 from tunesmith.bench.compare.simulated import Answers, RecordedSpace, simulate
 from tunesmith.bench.compare.simulated_trace import save_trace
+from tunesmith.bench.pages.provenance import today
 from tunesmith.bench.synthetic.families import synthetic
 from tunesmith.errors import TunesmithError, first_line
 from tunesmith.measure.processes.containment import die_with
@@ -60,8 +61,8 @@ def run_job(job: Mapping[str, Any]) -> dict[str, Any]:
     except Exception as error:
         return {"crash": reason(error)}
     try:
-        made = {"version": job.get("version", ""), "machine": job.get("machine", {})}
-        trace = replace(trace, **made)
+        version, machine = job.get("version", ""), job.get("machine", {})
+        trace = replace(trace, version=version, date=today(), machine=machine)
         save_trace(Path(job["path"]), trace, job["identity"])
     except TunesmithError as error:
         return {"failure": str(error)}

@@ -32,6 +32,9 @@ from tunesmith.measure.recorded.recording import load_recording
 # Changes when traces of before no longer tell what those of now do.
 _FORMAT = 1
 
+# The last day of measured traces that do not tell theirs.
+_LAST_UNDATED = "2026-11-28"
+
 # By so many configs it is told whether estimates are still the same.
 _LOOKED_AT = 32
 
@@ -129,17 +132,23 @@ class Results:
 
     def origin(self) -> dict[str, Any]:
         """Where figures of these runs come from: from the machine that did them, if all are of one,
-        else from this one, now, and from all versions that did the runs; those of old do not say,
-        and count as this one's."""
+        else from this one, of all days and from all versions that did the runs. Those of old do not
+        say: they count as this one's, and what was measured as of the last day of these."""
         now = origin_now()
         own = now["versions"]["tunesmith"]
-        made_by = {trace.version or own for trace in self.traces.values()} or {own}
-        each = [{**now, "versions": {**now["versions"], "tunesmith": it}} for it in sorted(made_by)]
+        each = [
+            {
+                **now,
+                "date": trace.date or (_LAST_UNDATED if trace.machine else now["date"]),
+                "versions": {**now["versions"], "tunesmith": trace.version or own},
+            }
+            for trace in self.traces.values()
+        ]
         kinds = {
             it.machine["fingerprint"]: dict(it.machine) for it in self.traces.values() if it.machine
         }
         mine = {"machine": next(iter(kinds.values()))} if len(kinds) == 1 else {}
-        return {**now, **together(each), **mine}
+        return {**now, **together(each or [now]), **mine}
 
 
 Watch = Callable[[Results, str, float], None]
@@ -174,6 +183,7 @@ class KeptRuns:
     def load_all(self, runs: Iterable[Run], asked: Collection[Run]) -> dict[Run, Trace]:
         """The traces that are kept of these runs, and count. Of a workload all are there where
         those ``asked`` for are, and of other tuners none is missing, or each."""
+        wanted = set(asked)
         by_problem: dict[Problem, dict[Run, Trace | None]] = defaultdict(dict)
         for run in runs:
             by_problem[run.problem][run] = self.load(run)
@@ -181,7 +191,7 @@ class KeptRuns:
             run: trace
             for problem, kept in by_problem.items()
             for tuners in [{run.tuner for run, trace in kept.items() if trace is not None}]
-            for sought in [[kept[run] for run in kept if run in asked or run.tuner in tuners]]
+            for sought in [[kept[run] for run in kept if run in wanted or run.tuner in tuners]]
             for whole in [self._elsewhere and _of_one_machine(sought)]
             for run, trace in kept.items()
             if trace is not None and (whole or is_of_here(problem, trace))

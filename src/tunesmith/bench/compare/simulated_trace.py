@@ -35,8 +35,8 @@ class Trace:
     how many configs count as a trial. ``settled`` tells together with which other runs ``found``
     was measured; empty for alone. ``candidate`` is that best config, with its sketch; None where
     nothing valid was found, nothing was measured, or traces of old do not say. ``version`` of
-    Tunesmith did the run, on a ``machine``, for a ``target``; empty where traces of old do not say,
-    and the target where nothing was measured.
+    Tunesmith did the run on a ``date``, a day in ISO's form, on a ``machine``, for a ``target``;
+    empty where traces of old do not say, and the target where nothing was measured.
     """
 
     ended: Floats
@@ -50,6 +50,7 @@ class Trace:
     settled: str = ""
     candidate: Candidate | None = None
     version: str = ""
+    date: str = ""
     machine: Mapping[str, Any] = field(default_factory=dict)
     target: Mapping[str, Any] = field(default_factory=dict)
 
@@ -145,6 +146,7 @@ def save_trace(path: Path, trace: Trace, identity: str) -> None:
         "settled": trace.settled,
         "best": None if trace.candidate is None else _described(trace.candidate),
         "version": trace.version,
+        "date": trace.date,
         "machine": dict(trace.machine),
         "target": dict(trace.target),
     }
@@ -183,6 +185,7 @@ def load_trace(path: Path, identity: str) -> Trace | None:
                 settled=about.get("settled", ""),
                 candidate=_candidate(about.get("best")),
                 version=about.get("version", ""),
+                date=about.get("date", ""),
                 machine=about.get("machine", {}),
                 target=about.get("target", {}),
             )

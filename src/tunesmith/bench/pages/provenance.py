@@ -36,11 +36,16 @@ def origin_now(
     ``kind`` is that of the target: for a GPU the machine has it as its ``device``.
     """
     return {
-        "date": f"{datetime.now(UTC):%Y-%m-%d}",
+        "date": today(),
         "machine": machine_for(kind),
         "versions": {**library_versions(), "tunesmith": own_version(), **(versions or {})},
         "settings": dict(settings or {}),
     }
+
+
+def today() -> str:
+    """The day in ISO's form, by UTC."""
+    return f"{datetime.now(UTC):%Y-%m-%d}"
 
 
 def installed_versions(packages: Iterable[str]) -> dict[str, str]:

@@ -199,7 +199,7 @@ def _product(
     if elsewhere(figures["product"], settings):
         raise UsageError(
             "the rows there were measured on another machine, and these would not be comparable: "
-            "name another folder by -o, or measure all anew with --fresh"
+            "name another folder by -o, or measure all anew with --fresh and without --problem"
         )
 
     def watch(network: str, operator: Operator) -> Callable[[Progress], None]:

@@ -12,8 +12,14 @@ from tunesmith.transfer.model import LEAST_TRIALS, GlobalModel, TooFewTrialsErro
 from tunesmith.transfer.of_store.completed import completed
 from tunesmith.transfer.of_store.counted import elsewhere, trials_of
 from tunesmith.transfer.of_store.heard import Heard, Tell
-from tunesmith.transfer.of_store.remembered import remember_too_few, remembered, too_few
-from tunesmith.transfer.of_store.saved import below_of, saved_models, scope_of, why_stale
+from tunesmith.transfer.of_store.remembered import complaint_of, remember_complaint, remembered
+from tunesmith.transfer.of_store.saved import (
+    below_of,
+    saved_models,
+    scope_of,
+    why_other,
+    why_stale,
+)
 from tunesmith.transfer.of_store.scope import Scope
 from tunesmith.transfer.of_store.training import train
 from tunesmith.transfer.shipped import shipped_model
@@ -99,6 +105,10 @@ def _named(store: Store, name: str, target: Target, heard: Heard) -> GlobalModel
         )
     try:
         return _as_saved(model, scope, store, heard) or train(store, scope, heard.tell)
+    except TooFewTrialsError:
+        if why_other(model, name, store):
+            raise
+        return replace(model, below=below_of(scope))  # what is new is of other sketches
     except TunesmithError:
         raise
     except Exception as error:  # of a damaged record, of XGBoost
@@ -119,6 +129,9 @@ def _usable(store: Store, scope: Scope, key: str | None, heard: Heard) -> Global
 
 def _own(store: Store, scope: Scope, key: str | None, heard: Heard) -> GlobalModel | None:
     """The model of a scope; that of all targets is used only where somebody has trained it."""
+    complaint = complaint_of(store, scope)
+    if complaint:
+        raise UsageError(complaint)
     try:
         kept = _kept(store, scope)
         usable = None if kept is None else _as_saved(kept, scope, store, heard)
@@ -129,13 +142,10 @@ def _own(store: Store, scope: Scope, key: str | None, heard: Heard) -> GlobalMod
             return usable
         if kept is None and (scope.target is None or not _has_enough(store, scope, key, heard)):
             return None
-    complaint = too_few(store, scope)
-    if complaint:
-        raise TooFewTrialsError(complaint)
     try:
         return train(store, scope, heard.tell)
-    except TooFewTrialsError as error:
-        remember_too_few(store, scope, str(error))
+    except UsageError as error:
+        remember_complaint(store, scope, str(error))
         raise
 
 

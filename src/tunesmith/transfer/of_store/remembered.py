@@ -21,17 +21,22 @@ def remember(store: Store, scope: Scope, model: GlobalModel) -> None:
     _models[_place(store, scope)] = model
 
 
+def forget(store: Store, scope: Scope) -> None:
+    """Keep no model of a store, as its file is newer."""
+    _models.pop(_place(store, scope), None)
+
+
 def remembered(store: Store, scope: Scope) -> GlobalModel | None:
     """The model that is kept of a store, which may be out of date."""
     return _models.get(_place(store, scope))
 
 
-def remember_too_few(store: Store, scope: Scope, complaint: str) -> None:
+def remember_complaint(store: Store, scope: Scope, complaint: str) -> None:
     """Keep why a store cannot teach a model, until something is written to it."""
     _complaints[_place(store, scope)] = store.written(), complaint
 
 
-def too_few(store: Store, scope: Scope) -> str:
+def complaint_of(store: Store, scope: Scope) -> str:
     """Why a store could not teach a model when it was as it is now; empty where nobody tried."""
     written, complaint = _complaints.get(_place(store, scope), (-1, ""))
     return complaint if written == store.written() else ""

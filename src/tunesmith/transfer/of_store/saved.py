@@ -55,18 +55,28 @@ def why_stale(model: GlobalModel, name: str, store: Store) -> str:
 
     Raises ``UsageError`` like ``scope_of``.
     """
+    other = why_other(model, name, store)
+    if other:
+        return other
+    before = model.origin["written"]
+    new = store.written() - before
+    grown = new > _MORE and new > _GROWTH * before
+    if grown and trials_of(store, scope_of(model)) >= LEAST_TRIALS:  # else others measured them
+        return f"{new:,} trials are new"
+    return ""
+
+
+def why_other(model: GlobalModel, name: str, store: Store) -> str:
+    """Why a model is none that this version would have trained of this store, as it was then; empty
+    if it is. Raises ``UsageError`` like ``scope_of``."""
     before = model.origin.get("written")
     if not isinstance(before, int):
         return _UNKNOWN
     different = _why_different(model, name)
     if different:
         return different
-    new = store.written() - before
-    if new < 0 or model.origin.get("first_session") != store.first_session():
+    if store.written() < before or model.origin.get("first_session") != store.first_session():
         return "the store is another one"
-    grown = new > _MORE and new > _GROWTH * before
-    if grown and trials_of(store, scope_of(model)) >= LEAST_TRIALS:  # else others measured them
-        return f"{new:,} trials are new"
     return ""
 
 

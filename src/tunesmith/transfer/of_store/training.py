@@ -21,7 +21,7 @@ from tunesmith.transfer.model import (
 )
 from tunesmith.transfer.of_store.counted import elsewhere, trials_of
 from tunesmith.transfer.of_store.heard import Heard, Tell
-from tunesmith.transfer.of_store.remembered import remember
+from tunesmith.transfer.of_store.remembered import forget, remember
 from tunesmith.transfer.of_store.saved import below_of, folder_of, identity
 from tunesmith.transfer.of_store.scope import Scope
 from tunesmith.transfer.training_set import Series, TrainingSet, stored_set
@@ -82,6 +82,8 @@ def train(store: Store, scope: Scope, tell: Tell | None = None) -> GlobalModel:
     except OSError as error:
         heard.warn(f"the model is not saved in {folder} ({system_reason(error)})")
         remember(store, scope, model)
+    else:
+        forget(store, scope)
     return model
 
 
