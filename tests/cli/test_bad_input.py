@@ -106,7 +106,7 @@ USAGE = [
     ("models list", "nothing is recorded yet"),
     ("models train --store none.db", "no store at "),
     ("models train --target foo", "unknown target 'foo': known: cpu, cuda"),
-    ("models train --target all --mcpu znver4", "all targets have no --mcpu or --arch"),
+    ("models train --target all --mcpu znver4", "all targets have no --mcpu, --arch or --triple"),
     ("models train --operator conv", "unknown operator 'conv': did you mean conv2d?"),
     ("models score --sketch cpu_row", "unknown sketch 'cpu_row': did you mean cpu_rows"),
     ("models remove --store none.db", "no store at "),
