@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -111,9 +113,9 @@ def test_quick_runs_are_kept_apart(tmp_path: Path, command: Command) -> None:
     assert folder.name.endswith("-quick")
 
 
-def test_ctrl_c_leaves_a_page_of_what_there_is(
-    tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@contextmanager
+def interrupted_after_one(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Ctrl-C comes when the first run is done."""
     whole = Pool.run
 
     def one(self: Pool[Any], jobs: Any) -> Any:
@@ -122,6 +124,13 @@ def test_ctrl_c_leaves_a_page_of_what_there_is(
 
     with monkeypatch.context() as patched:
         patched.setattr(Pool, "run", one)
+        yield
+
+
+def test_ctrl_c_leaves_a_page_of_what_there_is(
+    tmp_path: Path, command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with interrupted_after_one(monkeypatch):
         assert command(*words(tmp_path, "random")).code == 130
     assert runs_of(tmp_path) == {"random": 1}
     ran = command(*words(tmp_path, "random"))
@@ -135,14 +144,7 @@ def test_ctrl_c_leaves_figures_of_more_runs_as_they_are(
     command(*words(tmp_path, "random", repeats=3))
     shutil.rmtree(tmp_path / "models-runs")
     before = (tmp_path / "models.md").read_text()
-    whole = Pool.run
-
-    def one(self: Pool[Any], jobs: Any) -> Any:
-        yield next(iter(whole(self, list(jobs)[:1])))
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patched:
-        patched.setattr(Pool, "run", one)
+    with interrupted_after_one(monkeypatch):
         assert command(*words(tmp_path, "random", repeats=3)).code == 130
     assert runs_of(tmp_path) == {"random": 3}
     assert (tmp_path / "models.md").read_text() == before

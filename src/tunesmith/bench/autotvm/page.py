@@ -24,7 +24,7 @@ from tunesmith.bench.pages.figure_files import (
     write_figures,
     write_texts,
 )
-from tunesmith.bench.pages.provenance import HALF_SPEED_MENDED, by_machine, in_words, together
+from tunesmith.bench.pages.provenance import by_machine, caveat, in_words, together
 from tunesmith.bench.pages.templates import markdown
 from tunesmith.errors import TunesmithError
 from tunesmith.machine import machine_for
@@ -111,7 +111,7 @@ def write_models_page(folder: Path, figures: Mapping[str, Any]) -> str:
         brief=_brief,
         caught_up=_caught_up,
         ratio=_ratio,
-        mended=HALF_SPEED_MENDED,
+        caveat=caveat,
     )
     write_texts(folder, {f"{NAME}.md": page})
     return page

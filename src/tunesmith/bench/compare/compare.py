@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,8 @@ from tunesmith.bench.compare.measured import (
     estimates_alone,
     measure_run,
     model_of,
+    set_aside,
+    versions_of,
 )
 from tunesmith.bench.compare.pool import Pool
 from tunesmith.bench.compare.problems import (
@@ -41,10 +42,9 @@ from tunesmith.bench.compare.tuners import TunerChoice
 from tunesmith.bench.pages.figure_files import make_folder
 from tunesmith.bench.pages.provenance import own_version, today
 from tunesmith.budget import Budget
-from tunesmith.errors import StoreError, TunesmithError, UsageError, system_reason
+from tunesmith.errors import StoreError, TunesmithError, UsageError
 from tunesmith.machine import this_machine
 from tunesmith.measure.identity import digest
-from tunesmith.store import open_store
 from tunesmith.transfer.model import GlobalModel
 
 _RUNS = "runs"
@@ -110,14 +110,8 @@ class Comparison:
     def versions_of_sources(self) -> list[str]:
         """Of Tunesmith, which measured what tuners learn from beforehand; empty where their store
         is not there."""
-        if not self._own_store.exists():
-            return []
-        found = set()
-        with open_store(self._own_store, create=False) as opened:
-            for problem in self.problems:
-                for source in problem.sources if isinstance(problem, MeasuredProblem) else ():
-                    found |= {it.versions["tunesmith"] for it in opened.sessions(source.tuned.key)}
-        return sorted(found)
+        workloads = [each for each in self.problems if isinstance(each, MeasuredProblem)]
+        return versions_of((it for each in workloads for it in each.sources), self._own_store)
 
     def forget(self, asked: Collection[Run] | None = None) -> None:
         """Remove those of the runs ``asked`` for, by default all, that earlier comparisons left in
@@ -131,7 +125,9 @@ class Comparison:
         self.kept.remove(runs)
         if any(map(_learns_of_others, runs)):
             self.kept.remove(filter(_learns_of_others, self.runs()))
-            self._set_aside()
+            self._models.clear()
+            if self._store == str(self._own_store):
+                set_aside(self._own_store)
 
     def go(self, results: Results, watch: Watch, asked: Collection[Run] | None = None) -> None:
         """Do those of the runs ``asked`` for, by default all, that ``results`` lacks, and add each
@@ -156,20 +152,6 @@ class Comparison:
             if isinstance(run.problem, MeasuredProblem):
                 self._measure(results, run, watch)
         self._settle(results)
-
-    def _set_aside(self) -> None:
-        """Rename the folder's own store, if there is one."""
-        self._models.clear()
-        if self._store != str(self._own_store):
-            return
-        now = f"{datetime.now(UTC):%Y%m%dT%H%M%S}"
-        try:
-            for path in self._own_store.parent.glob(f"{self._own_store.name}*"):
-                path.rename(path.with_name(f"before-{now}-{path.name}"))
-        except OSError as error:
-            raise TunesmithError(
-                f"cannot rename {error.filename}: {system_reason(error)}: name another folder"
-            ) from error
 
     def _settle(self, results: Results) -> None:
         """Measure the best configs of all runs of a workload together, unless these have been, or a

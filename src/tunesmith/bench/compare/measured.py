@@ -3,17 +3,20 @@ may learn of other workloads beforehand."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
 
 import numpy as np
 
 from tunesmith.bench.compare.problems import MeasuredProblem
 from tunesmith.bench.compare.simulated_trace import Trace
 from tunesmith.budget import Budget, Stop
-from tunesmith.errors import StoreError
+from tunesmith.errors import StoreError, TunesmithError, system_reason
 from tunesmith.measure.identity import digest
 from tunesmith.measure.task.portfolio import problems_of
 from tunesmith.measure.task.problem import TaskProblem
+from tunesmith.operators import Operator
 from tunesmith.problem import Problem
 from tunesmith.progress import PHASES, Progress
 from tunesmith.store import Store, open_store
@@ -96,8 +99,8 @@ def model_of(sources: Sequence[MeasuredProblem], store: str, watch: WatchOthers)
     """A model of workloads, of which what the store lacks of ``EARLIER`` runs is measured.
 
     It has learned from all that the store has of them, by their sketches and for their targets, and
-    from nothing else. Raises ``UsageError``
-    where all trials failed, ``StoreError`` if the store failed, ``KeyboardInterrupt`` on Ctrl-C.
+    from nothing else. Raises ``UsageError`` where all trials failed, ``StoreError`` if the store
+    failed, ``KeyboardInterrupt`` on Ctrl-C.
     """
     with open_store(store) as opened:
         for source in sources:
@@ -105,18 +108,39 @@ def model_of(sources: Sequence[MeasuredProblem], store: str, watch: WatchOthers)
                 _try(source, number, name, opened, watch)
         found = stored_set(opened)
     sought = {
-        (source.task.operator, sketch, digest(source.task.target.to_json()))
-        for source in sources
-        for sketch in _sketches_of(source)
+        _searched(source.task, sketch) for source in sources for sketch in _sketches_of(source)
     }
-    return learn(
-        [
-            each
-            for each in found.series
-            if (each.task.operator, each.sketch, digest(each.task.target.to_json())) in sought
-        ],
-        least=TRIALS,
-    )
+    learned = [each for each in found.series if _searched(each.task, each.sketch) in sought]
+    return learn(learned, least=TRIALS)
+
+
+def _searched(task: Task, sketch: str) -> tuple[Operator, str, str]:
+    """What tells series of trials apart: a store names a target's options, a task may not."""
+    return task.operator, sketch, digest(task.target.to_json())
+
+
+def versions_of(sources: Iterable[MeasuredProblem], store: Path) -> list[str]:
+    """The versions of Tunesmith that measured what a store has of workloads; none without it."""
+    if not store.exists():
+        return []
+    with open_store(store, create=False) as opened:
+        sessions = [it for source in sources for it in opened.sessions(source.tuned.key)]
+    return sorted({session.versions["tunesmith"] for session in sessions})
+
+
+def set_aside(store: Path) -> None:
+    """Rename the files of a store, if there are any, so that nobody learns from it again.
+
+    Raises ``TunesmithError`` where that is impossible.
+    """
+    now = f"{datetime.now(UTC):%Y%m%dT%H%M%S}"
+    try:
+        for path in store.parent.glob(f"{store.name}*"):
+            path.rename(path.with_name(f"before-{now}-{path.name}"))
+    except OSError as error:
+        raise TunesmithError(
+            f"cannot rename {error.filename}: {system_reason(error)}: name another folder"
+        ) from error
 
 
 def estimates_alone(problem: MeasuredProblem) -> GlobalModel:

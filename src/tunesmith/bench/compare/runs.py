@@ -136,13 +136,13 @@ class Results:
         say: they count as this one's, and what was measured as of the last day of these."""
         now = origin_now()
         own = now["versions"]["tunesmith"]
-        each = [
-            {
-                **now,
-                "date": trace.date or (_LAST_UNDATED if trace.machine else now["date"]),
-                "versions": {**now["versions"], "tunesmith": trace.version or own},
-            }
+        made = {
+            (trace.date or (_LAST_UNDATED if trace.machine else now["date"]), trace.version or own)
             for trace in self.traces.values()
+        }
+        each = [
+            {**now, "date": date, "versions": {**now["versions"], "tunesmith": version}}
+            for date, version in sorted(made)
         ]
         kinds = {
             it.machine["fingerprint"]: dict(it.machine) for it in self.traces.values() if it.machine
@@ -187,15 +187,17 @@ class KeptRuns:
         by_problem: dict[Problem, dict[Run, Trace | None]] = defaultdict(dict)
         for run in runs:
             by_problem[run.problem][run] = self.load(run)
-        return {
-            run: trace
-            for problem, kept in by_problem.items()
-            for tuners in [{run.tuner for run, trace in kept.items() if trace is not None}]
-            for sought in [[kept[run] for run in kept if run in wanted or run.tuner in tuners]]
-            for whole in [self._elsewhere and _of_one_machine(sought)]
-            for run, trace in kept.items()
-            if trace is not None and (whole or is_of_here(problem, trace))
-        }
+        found: dict[Run, Trace] = {}
+        for problem, kept in by_problem.items():
+            tuners = {run.tuner for run, trace in kept.items() if trace is not None}
+            sought = [kept[run] for run in kept if run in wanted or run.tuner in tuners]
+            whole = self._elsewhere and _of_one_machine(sought)
+            found |= {
+                run: trace
+                for run, trace in kept.items()
+                if trace is not None and (whole or is_of_here(problem, trace))
+            }
+        return found
 
     def save(self, run: Run, trace: Trace) -> None:
         """Keep a trace, which is by the real clock. Raises ``TunesmithError`` where that fails."""

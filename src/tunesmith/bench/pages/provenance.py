@@ -19,9 +19,8 @@ from tunesmith.store import library_versions
 
 Origin = Mapping[str, Any]
 
-HALF_SPEED_MENDED = "2026-11-29"
-"""The first day after a fault was mended by which some processes ran at half their speed, what they
-measured included."""
+# The first day after a fault was mended by which some processes ran at half their speed.
+_HALF_SPEED_MENDED = "2026-11-29"
 
 _PACKAGE = Path(__file__).parents[2]
 
@@ -46,6 +45,17 @@ def origin_now(
 def today() -> str:
     """The day in ISO's form, by UTC."""
     return f"{datetime.now(UTC):%Y-%m-%d}"
+
+
+def caveat(date: str) -> str:
+    """What is to be said of what was measured on a date, or from that on, as ISO has it; empty for
+    nothing."""
+    if date >= _HALF_SPEED_MENDED:
+        return ""
+    return (
+        "These runs were measured before a fault was mended by which some processes ran at half "
+        "their speed."
+    )
 
 
 def installed_versions(packages: Iterable[str]) -> dict[str, str]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from tunesmith.bench.compare.summary import mean
-from tunesmith.bench.pages.provenance import HALF_SPEED_MENDED, by_machine
+from tunesmith.bench.pages.provenance import by_machine, caveat
 from tunesmith.bench.pages.templates import markdown, table
 from tunesmith.bench.papers.estimate import Estimate, mean_over
 from tunesmith.reports import format as fmt
@@ -47,7 +47,7 @@ def experiment_section(template: str, data: Data, tuners: Sequence[str], **value
         standings=standings(data, tuners),
         within_start=starts(data, tuners),
         crashes=crashes,
-        mended=HALF_SPEED_MENDED,
+        caveat=caveat(data["date"]),
         picture=lambda name: f"![{_PICTURES[name]}]({drawn[name]})" if name in drawn else "",
         **values,
     )

@@ -54,14 +54,14 @@ def model_for(
         return transfer
     heard = Heard(tell)
     if isinstance(transfer, str) and store is not None:
-        return _for_all(_named(store, transfer, target, heard), target, heard)
+        return _with_shipped(_named(store, transfer, target, heard), target, heard)
     if not transfer:
         return None
     if store is not None:
         for scope in (Scope(target), Scope(None)):
             usable = _usable(store, scope, key, heard)
             if usable is not None:
-                return _for_all(usable, target, heard)
+                return _with_shipped(usable, target, heard)
     return _shipped(target, heard)
 
 
@@ -76,7 +76,7 @@ def check_transfer(store: Store | None, transfer: Transfer) -> None:
             raise unknown_name("model", transfer, saved, listed_by="tunesmith models list")
 
 
-def _for_all(model: GlobalModel, target: Target, heard: Heard) -> GlobalModel:
+def _with_shipped(model: GlobalModel, target: Target, heard: Heard) -> GlobalModel:
     """A model that leaves sketches which it does not know to the shipped one."""
     # One of the trials for a target has the shipped one below it, which does the same.
     return model if model.below is not None else completed(model, _shipped(target, heard))

@@ -28,7 +28,7 @@ def forget(store: Store, scope: Scope) -> None:
 
 def remembered(store: Store, scope: Scope) -> GlobalModel | None:
     """The model that is kept of a store, which may be out of date."""
-    return _models.get(_place(store, scope))
+    return _models.get(_place(store, scope)) if _models else None  # most often: asks no store
 
 
 def remember_complaint(store: Store, scope: Scope, complaint: str) -> None:
@@ -38,6 +38,8 @@ def remember_complaint(store: Store, scope: Scope, complaint: str) -> None:
 
 def complaint_of(store: Store, scope: Scope) -> str:
     """Why a store could not teach a model when it was as it is now; empty where nobody tried."""
+    if not _complaints:  # most often: asks no store
+        return ""
     written, complaint = _complaints.get(_place(store, scope), (-1, ""))
     return complaint if written == store.written() else ""
 
