@@ -77,6 +77,7 @@ PARTS: dict[str, Part] = {
             trials=512,
             repeats=8,
             measured=RESNET,
+            by_problem=True,
         ),
         Part(
             "model-replay",

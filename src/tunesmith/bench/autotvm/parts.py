@@ -51,7 +51,7 @@ class Part:
     """An experiment, by recorded spaces or measured: ``recorded`` are folders of recorded spaces,
     ``measured`` workloads; the tuners that transfer learn from ``sources``, which are of the same
     kind. ``claim`` is what the paper says, ``note`` what is different here. With ``by_problem`` the
-    page has a table for each problem."""
+    page tells of each problem too."""
 
     name: str
     title: str
