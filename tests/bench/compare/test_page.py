@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -65,6 +66,19 @@ def test_curves_are_means_with_bands_of_their_errors(two: Summary) -> None:
     over_time = speed_time_chart(two).axes[0]
     assert over_time.get_xlabel() == "time of tuning, s"
     assert over_time.get_xlim() == pytest.approx((0.0, 10.0))
+
+
+def test_the_legend_names_what_is_drawn(two: Summary) -> None:
+    both = speed_trials_chart(two)
+    cells = [
+        replace(cell, traces=[]) if cell.tuner.label == "random" else cell for cell in two.cells
+    ]
+    figure = speed_trials_chart(replace(two, cells=cells))
+    assert {"random", "genetic"} <= texts(both)
+    assert "genetic" in texts(figure)
+    assert "random" not in texts(figure)
+    colours = [each.axes[0].lines[0].get_color() for each in (both, figure)]
+    assert colours[0] == colours[1], "the GA's, whether others have runs or not"
 
 
 def test_bars_are_the_mean_shares_of_each_tuner(two: Summary) -> None:

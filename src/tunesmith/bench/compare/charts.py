@@ -269,8 +269,9 @@ def _panels(
         axes.set_title(plot.title)
     for axes in panels[len(plots) :]:
         axes.remove()
-    handles = [panels[0].plot([], [], **styles[label])[0] for label in summary.labels]
-    figure.legend(handles, summary.labels, loc="outside upper left", ncols=6)
+    drawn = [label for label in summary.labels if any(label in plot.curves for plot in plots)]
+    handles = [panels[0].plot([], [], **styles[label])[0] for label in drawn]
+    figure.legend(handles, drawn, loc="outside upper left", ncols=6)
     return figure
 
 
