@@ -11,6 +11,10 @@ from typing import Any
 from tests.transfer.made_up import SIZES, TARGET, add_trials
 from tunesmith.store import Store
 from tunesmith.target import Target
+from tunesmith.transfer.of_store import Scope
+
+HERE = Scope(TARGET)
+"""Trials for the target that the tasks of a test have."""
 
 OTHER = Target(mcpu="haswell", cores=2)
 """Of another processor than the tasks of a test."""

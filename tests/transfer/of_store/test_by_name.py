@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.transfer.made_up import TARGET, add_trials
-from tests.transfer.of_store.filled import OTHER, change, fill, scope_of
+from tests.transfer.of_store.filled import HERE, OTHER, change, fill, scope_of
 from tunesmith.errors import UsageError
 from tunesmith.store import Store
 from tunesmith.target import Target
@@ -24,8 +24,6 @@ from tunesmith.transfer.of_store import (
 from tunesmith.transfer.shipped import shipped_model
 
 pytest.importorskip("xgboost", reason="XGBoost is not installed")
-
-HERE = Scope(TARGET)
 
 
 def test_a_model_of_some_operators_is_for_those_who_ask_for_it(store: Store) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from tests.transfer.made_up import SIZES, TARGET, add_trials, problem_of, task
-from tests.transfer.of_store.filled import OTHER, change, fill, scope_of
+from tests.transfer.of_store.filled import HERE, OTHER, change, fill, scope_of
 from tunesmith.errors import MissingDependencyError, StoreError, UsageError
 from tunesmith.measure.task.problem import TaskProblem
 from tunesmith.store import Store, open_store
@@ -34,8 +34,6 @@ from tunesmith.transfer.of_store import (
 from tunesmith.transfer.shipped import shipped_model
 
 pytest.importorskip("xgboost", reason="XGBoost is not installed")
-
-HERE = Scope(TARGET)
 
 
 def test_with_few_trials_the_shipped_model_is_used(store: Store) -> None:

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from tests.transfer.made_up import SIZES, TARGET, add_trials, task
-from tests.transfer.of_store.filled import OTHER, fill, scope_of
+from tests.transfer.of_store.filled import HERE, OTHER, fill, scope_of
 from tunesmith.store import Store
 from tunesmith.target import Target
 from tunesmith.transfer.model import TooFewTrialsError
@@ -16,8 +16,6 @@ from tunesmith.transfer.of_store.counted import elsewhere, trials_of
 from tunesmith.transfer.shipped import shipped_model
 
 pytest.importorskip("xgboost", reason="XGBoost is not installed")
-
-HERE = Scope(TARGET)
 
 
 def test_trials_by_whose_they_are(store: Store) -> None:

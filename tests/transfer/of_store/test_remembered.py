@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.transfer.made_up import TARGET, add_trials
-from tests.transfer.of_store.filled import fill
+from tests.transfer.of_store.filled import HERE, fill
 from tunesmith.store import Store
 from tunesmith.transfer.of_store import (
     Scope,
@@ -19,8 +19,6 @@ from tunesmith.transfer.of_store import (
 from tunesmith.transfer.shipped import shipped_model
 
 pytest.importorskip("xgboost", reason="XGBoost is not installed")
-
-HERE = Scope(TARGET)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import sqlite3
 import pytest
 
 from tests.transfer.made_up import TARGET, add_trials, task
-from tests.transfer.of_store.filled import OTHER, fill, scope_of
+from tests.transfer.of_store.filled import HERE, OTHER, fill, scope_of
 from tunesmith.errors import UsageError
 from tunesmith.store import Store, open_store
 from tunesmith.target import Target
@@ -23,8 +23,6 @@ from tunesmith.transfer.of_store import (
 )
 
 pytest.importorskip("xgboost", reason="XGBoost is not installed")
-
-HERE = Scope(TARGET)
 
 
 def test_a_choice_of_operators_and_sketches(store: Store) -> None:
