@@ -38,15 +38,16 @@ class Scripted(BaseProblem):
     """A problem over ``line(size)``.
 
     ``seconds`` of ``n`` in a trial and ``again`` in a round of the play-off; infinity makes the
-    trial fail. ``before`` is called ahead of each trial with how many there were, and ``between``
-    ahead of each round. Up to ``burst`` trials finish at once, the last submitted ones first.
-    ``log`` keeps the trials in their order, ``rounds`` those of the play-off, ``known_best`` the
-    best that was known when each was submitted, ``patience`` the seconds that each ``collect``
-    might take.
+    trial fail. ``reports`` makes of a trial's measurement what the measurer reports. ``before`` is
+    called ahead of each trial with how many there were, and ``between`` ahead of each round. Up to
+    ``burst`` trials finish at once, the last submitted ones first. ``log`` keeps the trials in
+    their order, ``rounds`` those of the play-off, ``known_best`` the best that was known when each
+    was submitted, ``patience`` the seconds that each ``collect`` might take.
     """
 
     seconds: Seconds = float
     again: Seconds | None = None
+    reports: Callable[[Measurement], Measurement] = lambda measurement: measurement
     size: int = 40
     default: Config | None = None
     flops: float | None = None
@@ -103,7 +104,7 @@ class ScriptedMeasurer(InlineMeasurer):
     def measure(self, candidate: Candidate) -> Measurement:
         self._problem.before(len(self._problem.log))
         self._problem.log.append(candidate.config)
-        return self._timed(candidate.config, self._problem.seconds)
+        return self._problem.reports(self._timed(candidate.config, self._problem.seconds))
 
     def measure_once(self, candidate: Candidate) -> Measurement:
         self._problem.between(len(self._problem.rounds))

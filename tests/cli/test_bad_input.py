@@ -130,10 +130,17 @@ USAGE = [
         "unknown part 'figure': known: opevo, opevo-template, plane, surrogate,",
     ),
     ("bench replay --part walks --quick", "docs/benchmarks is for figures of long runs: name"),
+    ("bench nose --quick", "docs/benchmarks is for figures of long runs: name a folder for --qui"),
+    ("bench replay --part plane --fresh -o x", "plane searches functions of its own, and keeps no"),
+    ("bench replay --part plane --data x -o x", "plane searches functions of its own, and keeps"),
     ("bench replay --part walks --data none -o x", "there is no recorded space in none"),
     ("bench replay --part walks --repeats 0 -o x", "repeats must be 1 or more, not 0"),
     ("bench replay --part plane --trials 0 -o x", "trials must be 1 or more, not 0"),
     ("bench autotvm --part diversity --quick", "docs/benchmarks is for figures of long runs: name"),
+    (
+        "bench autotvm --part transfer-measured --fresh --problem resnet18.C7 -o x",
+        "--fresh sets aside what all problems of transfer-measured learned from: leave out --pro",
+    ),
     ("bench autotvm --part product --repeats 2", "product has one run of each operator"),
     (
         "bench autotvm --part diversity --operators 3",

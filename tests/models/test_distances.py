@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tunesmith.models.distances import Distances
+from tunesmith.models.distances import Distances, typical_distance
 
 
 def test_distances_are_those_of_the_definition() -> None:
@@ -23,3 +23,11 @@ def test_distances_are_those_of_the_definition() -> None:
     some = rng.integers(0, 5, (40, 6)) / 4
     zeros = Distances(np.zeros((3, 6)), scales)  # no coordinate has a step
     assert zeros.to(some) == pytest.approx(np.tile((some / scales).sum(axis=1), (3, 1)).T)
+
+
+def test_the_typical_distance_is_that_of_two_random_points() -> None:
+    rng = np.random.default_rng(6)
+    for count in (1, 20, 300):  # two numbers from 0 to 1 are a third apart
+        assert typical_distance(rng.random((500, count))) == pytest.approx(count / 3, rel=0.15)
+    assert typical_distance(np.ones((500, 3))) == 1.0
+    assert typical_distance(np.ones((1, 3))) == 1.0

@@ -106,7 +106,12 @@ def test_an_operator_of_the_same_work_is_not_learned_from() -> None:
 
 def test_a_summary() -> None:
     seconds = np.arange(1.0, 31.0)
-    found = summary([score(task(64), seconds, -seconds), score(task(96), seconds, -seconds)])
-    assert found["tasks"] == 2
+    right, wrong = score(task(64), seconds, -seconds), score(task(96), seconds, seconds)
+    found = summary([right, right, wrong])
+    assert found["tasks"] == 3
+    assert found["correlation"] == pytest.approx(1.0)
     assert found["found"] == {"1": 1.0, "5": 1.0, "20": 1.0}
+    shares = {"1": 1 / 30, "5": 1 / 26, "20": 1 / 11}  # of the wrong order, a fifth of the way up
+    assert found["found_tenth"] == pytest.approx({n: 0.8 * it + 0.2 for n, it in shares.items()})
+    assert found["recall"] == pytest.approx({"1": 2 / 3, "5": 2 / 3, "20": 2.5 / 3})
     assert summary([]) == {"tasks": 0}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 from tests.scripted import Scripted, config, failing_at, number, stored, trials_of
 from tunesmith.budget import Budget, Stop
 from tunesmith.errors import StoreError, TunesmithError, UsageError
-from tunesmith.measurement import Outcome
+from tunesmith.measurement import LONGEST_PHASE, Measurement, Outcome
 from tunesmith.store import Record, Store, open_store
 from tunesmith.tuning.tune import tune
 
@@ -216,16 +217,38 @@ def test_a_run_that_is_torn_down_says_so_in_the_store(
 
 @pytest.mark.parametrize("tuner", ["auto", "grid"])
 def test_a_time_that_is_none_is_a_trial_that_failed(store: Store, tuner: str) -> None:
-    odd = {2: math.nan, 3: -1.0, 4: 0.0}
-    problem = Scripted(seconds=lambda n: odd.get(n, 1.0 + n), size=30, finalists=3)
+    odd = {2: math.nan, 3: -1.0, 4: 0.0, 5: math.inf, 6: 1e300}
+
+    def reports(trial: Measurement) -> Measurement:
+        return replace(trial, run_seconds=(odd.get(number(trial.config), trial.seconds),))
+
+    problem = Scripted(reports=reports, size=30, finalists=3)
     result = tune(problem, tuner, Budget(trials=30), store=store)
-    assert result.outcomes[Outcome.UNKNOWN_ERROR] == 3
+    assert result.outcomes[Outcome.UNKNOWN_ERROR] == 4
     assert "the measurer reports a call of" in result.failures[Outcome.UNKNOWN_ERROR]
     assert result.best is not None
-    assert result.best.seconds == 2.0
-    times = [it.seconds for it in stored(store) if it.valid]
-    assert len(times) == 27
-    assert all(0.0 < seconds < math.inf for seconds in times)
+    assert result.best.seconds == 1.0
+    times = sorted(it.seconds for it in stored(store) if it.valid)
+    assert times == [1.0, *range(7, 31), 1e300]
+
+
+@pytest.mark.parametrize("tuner", ["auto", "grid"])
+def test_a_cost_that_is_none_counts_as_a_week_or_as_nothing(store: Store, tuner: str) -> None:
+    odd = {1: math.inf, 2: 1e300, 3: math.nan, 4: -1.0}
+
+    def reports(trial: Measurement) -> Measurement:
+        cost = odd.get(number(trial.config), 0.25)
+        return replace(trial, build_time=cost, run_time=cost)
+
+    problem = Scripted(reports=reports, size=30, finalists=3)
+    result = tune(problem, tuner, Budget(trials=30), store=store)
+    assert result.outcomes[Outcome.NO_ERROR] == 30
+    assert result.best is not None
+    assert result.best.seconds == 1.0
+    costs = {number(it.config): (it.build_time, it.run_time) for it in stored(store)}
+    expected = {1: LONGEST_PHASE, 2: LONGEST_PHASE, 3: 0.0, 4: 0.0}
+    assert costs == {n: (expected.get(n, 0.25),) * 2 for n in range(1, 31)}
+    assert not problem.rounds  # of a config whose trial took a week
 
 
 def test_a_time_that_is_none_in_the_play_off_wins_nothing(store: Store) -> None:

@@ -79,7 +79,9 @@ def compare(
         carry_out(comparison, results)
     finally:  # Ctrl-C included
         if results.traces or results.crashes:
-            figures, page = write_comparison(output, summarise(results), settings, command_line())
+            figures, page = write_comparison(
+                output, summarise(results), settings, command_line(), results.origin()
+            )
     print_page(figures, page, as_json=as_json, written=output / "compare.html")
     if not results.traces:
         raise TunesmithError(f"every run crashed: {results.crashes[0].why}")

@@ -63,6 +63,12 @@ FIGURES = Path("docs/benchmarks")
 """Where a checkout has the figures that it ships."""
 
 
+def check_quick(output: Path) -> None:
+    """Raises ``UsageError`` where figures of minutes would take the place of those of hours."""
+    if output == FIGURES:
+        raise UsageError(f"{FIGURES} is for figures of long runs: name a folder for --quick by -o")
+
+
 @dataclass(frozen=True, kw_only=True)
 class MeasureOptions:
     """How configs are measured: ``MeasureSettings`` in the units of a command line."""

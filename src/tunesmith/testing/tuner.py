@@ -225,13 +225,21 @@ class TunerConformance(RepeatableConformance, LearningConformance):
         space = space_named("mixed")
         odd = (math.inf, 5e-324, 1.0, 1e308, math.nan, -1.0, 0.0)
         costs = (0.1, math.inf, math.nan, -1.0, 1e300)
+        told: list[Measurement] = []
 
         def judge(config: Config) -> Measurement:
-            number = len(config.key)
-            found = measured(config, odd[number * 7 % len(odd)])
-            cost = costs[number % len(costs)]
-            return replace(found, build_time=cost, run_time=costs[-1 - number % len(costs)])
+            """By turns, so that each time of a call comes with each cost."""
+            number = len(told)
+            told.append(
+                replace(
+                    measured(config, odd[number % len(odd)]),
+                    build_time=costs[number % len(costs)],
+                    run_time=costs[-1 - number % len(costs)],
+                )
+            )
+            return told[-1]
 
         proposed = drive(self.start(space), self.trials, judge)
         assert_fresh(space, proposed)
         assert len(proposed) == self.trials
+        assert {it.checked().valid for it in told} == {True, False}

@@ -26,7 +26,7 @@ def rows_of(traces: Mapping[str, Mapping[int, Trace]]) -> dict[str, Any]:
     for name, of_repeats in traces.items():
         for repeat, each in of_repeats.items():
             results.traces[Run(MEASURED, choices[name], repeat)] = each
-    return {row["line"]: row for row in lines(results, summarise(results), LIMIT)}
+    return {row["line"]: row for row in lines(summarise(results), LIMIT)}
 
 
 def found_at(place: int, best: float = 1e-3) -> Trace:

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from tests.transfer.made_up import series
-from tunesmith.bench.autotvm.product import (
+from tunesmith.bench.autotvm.product import chosen_operators, held_out, measure_product, without
+from tunesmith.bench.autotvm.product_row import (
     ALONE,
     AT,
     SHARES,
     ProductSettings,
-    chosen_operators,
-    held_out,
-    measure_product,
-    without,
+    shares_of_fastest,
 )
-from tunesmith.errors import UsageError
+from tunesmith.errors import TunesmithError, UsageError
+from tunesmith.measure.local.measurer import LocalMeasurer
+from tunesmith.measure.local.measurers import LocalMeasurers
+from tunesmith.measure.trial.job import Job
+from tunesmith.measurement import Candidate, Measurement, Outcome
 from tunesmith.operators import ProductOperator, matmul
 from tunesmith.target import Target
 from tunesmith.transfer.training_set import Series
@@ -89,3 +92,55 @@ def test_the_rows_of_networks() -> None:
     old = [{**row, "apart": False} for row in found]
     assert without(found, found[0]) == found[1:]
     assert without(old, found[0]) == []
+
+
+class Replies(LocalMeasurers):
+    """Answers play-offs in turn, with the seconds of a call of each candidate or why it failed."""
+
+    def __init__(self, *replies: Sequence[float | Outcome]) -> None:
+        super().__init__()
+        self.left = list(replies)
+
+    def measurer(self, job: Job) -> LocalMeasurer:
+        return self  # type: ignore[return-value] # all that is asked of one
+
+    def play_off(self, candidates: Sequence[Candidate], rounds: int) -> list[Measurement]:
+        return [
+            Measurement(each.config, reply, sketch=each.sketch)
+            if isinstance(reply, Outcome)
+            else Measurement(each.config, Outcome.NO_ERROR, (reply,), sketch=each.sketch)
+            for each, reply in zip(candidates, self.left.pop(0), strict=True)
+        ]
+
+    def close(self) -> None:
+        pass
+
+
+TASK = SMALL.task
+CANDIDATES = [Candidate(config, SMALL.sketch) for config in SMALL.configs[:3]]
+
+
+def shares(*replies: Sequence[float | Outcome]) -> list[float]:
+    found = shares_of_fastest(TASK, [*CANDIDATES, CANDIDATES[0]], Replies(*replies))
+    return [found[candidate] for candidate in CANDIDATES]
+
+
+def test_shares_are_of_the_fastest() -> None:
+    assert shares([2.0, 1.0, 4.0]) == [0.5, 1.0, 0.25]
+
+
+def test_what_fails_has_no_share_of_the_speed() -> None:
+    assert shares([2.0, Outcome.WRONG_ANSWER, 4.0]) == [1.0, 0.0, 0.5]
+
+
+def test_where_one_runs_out_of_time_all_are_measured_again() -> None:
+    assert shares([2.0, Outcome.RUN_TIMEOUT, 4.0], [3.0, 1.5, 3.0]) == [0.5, 1.0, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "why"),
+    [(Outcome.RUN_TIMEOUT, "some run out of time"), (Outcome.RUNTIME_DEVICE, "all fail")],
+)
+def test_the_best_that_cannot_be_compared(outcome: Outcome, why: str) -> None:
+    with pytest.raises(TunesmithError, match=f"the best configs cannot be compared, {why}: repeat"):
+        shares([outcome] * 3, [outcome] * 3)

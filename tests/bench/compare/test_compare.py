@@ -21,8 +21,10 @@ from tunesmith.bench.compare.tuners import choose_tuners
 from tunesmith.budget import Budget, Stop
 from tunesmith.errors import StoreError, TunesmithError, UsageError
 from tunesmith.measurement import Outcome
-from tunesmith.operators import matmul
+from tunesmith.operators import matmul, workload
+from tunesmith.sketches import sketch_for
 from tunesmith.store import open_store
+from tunesmith.target import Target
 from tunesmith.task import Task
 from tunesmith.tuners import Random
 
@@ -64,8 +66,8 @@ def test_all_runs_are_done_with_seeds_of_their_own(make: Make) -> None:
     (problem,) = comparison.problems
     for tuner in comparison.tuners:
         traces = results.of(problem, tuner)
-        assert len(traces) == 4
-        assert len({tuple(trace.seconds.tolist()) for trace in traces}) == 4
+        assert list(traces) == [0, 1, 2, 3]
+        assert len({tuple(trace.seconds.tolist()) for trace in traces.values()}) == 4
     (again,) = done(make("random", repeats=1, seed=6, trials=20)).traces.values()
     second = results.of(problem, comparison.tuners[0])[1]
     assert again.seconds.tolist() == second.seconds[:20].tolist(), "repeat 2 has the seed 6"
@@ -90,13 +92,13 @@ def test_a_multiplier_gives_trials_and_seconds_so_many_times(make: Make) -> None
     comparison = make("random*2", "random", repeats=1, trials=9)
     results = done(comparison)
     (problem,) = comparison.problems
-    (twice,), (once,) = (results.of(problem, tuner) for tuner in comparison.tuners)
+    twice, once = (results.of(problem, tuner)[0] for tuner in comparison.tuners)
     (plain,) = done(make("random", repeats=1, trials=18)).traces.values()
     assert twice.seconds.tolist() == plain.seconds.tolist()
     assert twice.seconds[:9].tolist() == once.seconds.tolist()
     assert (twice.trials, len(twice.seconds), once.trials) == (9, 18, 9)
     assert (twice.costs * 2).tolist() == plain.costs.tolist()
-    (saved,) = comparison.saved().traces.values()  # that of random is of 18 trials now
+    saved, _ = comparison.saved().traces.values()  # that of random with 18 trials is another
     assert saved.ended.tolist() == twice.ended.tolist()
 
 
@@ -132,6 +134,20 @@ def test_what_is_forgotten_is_what_would_be_done(make: Make, tmp_path: Path) -> 
     make("random", repeats=1, seconds=9.0).forget()
     assert len(make("random", repeats=2).saved().traces) == 1, "of the second repeat"
     assert len(make("grid", repeats=2).saved().traces) == 2
+
+
+def test_runs_with_other_limits_and_seeds_are_kept_beside_each_other(make: Make) -> None:
+    settings: list[dict[str, Any]] = [{"trials": 9}, {"trials": 12}, {"trials": 9, "seed": 1}]
+    first, *_ = [done(make("random", repeats=1, **each)) for each in settings]
+    assert [len(make("random", repeats=1, **each).saved().traces) for each in settings] == [1, 1, 1]
+    ((run, trace),) = first.traces.items()
+    kept = make("random", repeats=1, trials=9).kept
+    kept.path(run).rename(kept._path_of_old(run))
+    found = kept.load(run)
+    assert found is not None
+    assert found.seconds.tolist() == trace.seconds.tolist()
+    make("random", repeats=1, trials=500).forget()
+    assert not list(kept.folder.iterdir())
 
 
 def test_a_changed_setting_starts_those_runs_anew(make: Make, tmp_path: Path) -> None:
@@ -269,6 +285,31 @@ def test_a_store_that_fails_ends_it(make: Make, monkeypatch: pytest.MonkeyPatch)
         done(make("random", problems=["matmul.512"], trials=9))
 
 
+def test_a_run_that_cannot_be_saved_is_no_crash(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    measured(monkeypatch, [1e-3])
+    comparison = make("random", problems=["matmul.512"], repeats=2, trials=9)
+
+    def full(*_: object) -> None:
+        raise TunesmithError("the disk is full")
+
+    monkeypatch.setattr(comparison.kept, "save", full)
+    results = comparison.saved()
+    with pytest.raises(TunesmithError, match="the disk is full"):
+        done(comparison, results)
+    assert not results.crashes
+
+
+def test_the_sketches_of_a_workload_are_part_of_what_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = MeasuredProblem("matmul.512").identity
+    assert "cpu_gemm" in before["sketches"]
+    assert MeasuredProblem("matmul.512").identity == before
+    sketch = sketch_for(workload("matmul.512"), Target(), "cpu_gemm")
+    monkeypatch.setattr(type(sketch), "version", sketch.version + 1)
+    assert MeasuredProblem("matmul.512").identity != before
+
+
 def test_a_workload_needs_a_limit(make: Make) -> None:
     with pytest.raises(UsageError, match=r"matmul\.512 is measured: give it --seconds or --trials"):
         make("random", problems=["matmul.512"])
@@ -298,7 +339,7 @@ def test_a_synthetic_space_is_searched_for_so_many_trials(make: Make) -> None:
     assert results.crashes == []
     (problem,) = comparison.problems
     for tuner in comparison.tuners:
-        assert [trace.trials for trace in results.of(problem, tuner)] == [30, 30]
+        assert [trace.trials for trace in results.of(problem, tuner).values()] == [30, 30]
     assert comparison.saved().traces.keys() == results.traces.keys()
     unlimited = make("random", problems=("synthetic.mixed.1",))
     assert unlimited.limits(problem) == (None, 250)

@@ -70,9 +70,7 @@ def test_curves_are_means_with_bands_of_their_errors(two: Summary) -> None:
 
 def test_the_legend_names_what_is_drawn(two: Summary) -> None:
     both = speed_trials_chart(two)
-    cells = [
-        replace(cell, traces=[]) if cell.tuner.label == "random" else cell for cell in two.cells
-    ]
+    cells = [replace(cell, runs={}) if cell.tuner.label == "random" else cell for cell in two.cells]
     figure = speed_trials_chart(replace(two, cells=cells))
     assert {"random", "genetic"} <= texts(both)
     assert "genetic" in texts(figure)

@@ -11,12 +11,21 @@ import pytest
 from tunesmith.bench.compare import recorded_task
 from tunesmith.bench.compare.compare import Comparison
 from tunesmith.bench.compare.problems import RecordedProblem
-from tunesmith.bench.compare.recorded_task import features_of, learned_from, recorded_problem
+from tunesmith.bench.compare.process import run_job
+from tunesmith.bench.compare.recorded_task import (
+    MadePrograms,
+    features_of,
+    learned_from,
+    recorded_problem,
+)
 from tunesmith.bench.compare.runs import CompareSettings, Run, _seen
+from tunesmith.bench.compare.simulated_trace import load_trace
 from tunesmith.bench.compare.tuners import choose_tuners
 from tunesmith.errors import UsageError
 from tunesmith.features.kinds import FeatureKind
 from tunesmith.measure.recorded.recording import load_recording
+from tunesmith.measure.task.problem import TaskProblem
+from tunesmith.measure.task.program_features import workers
 from tunesmith.tuners.view import OfConfigs
 
 LAYERS = Path(__file__).parents[3] / "data" / "replay" / "layers"
@@ -54,6 +63,56 @@ def test_a_tuner_that_sees_estimates_has_them_among_the_features() -> None:
     found = features_of(C8, "estimates")(configs, "context-relation")
     assert found is not None
     np.testing.assert_allclose(found[:, 200], np.log2(problem.estimates(configs)), rtol=1e-6)
+
+
+def test_programs_count_once_in_each_run() -> None:
+    """Though the second run finds them made."""
+    configs = load_recording(C8).configs[3:6]
+    problem = recorded_problem(C8)
+    assert problem is not None
+    for _ in range(2):
+        made = MadePrograms()
+        features = features_of(C8, made=made)
+        features(configs[:1], "configuration")
+        assert made.seconds == 0.0
+        features(configs[:2], "context-relation")
+        features(configs, "context-relation")
+        features(configs[:2], "loop-context")
+        assert made.seconds == pytest.approx(problem.features_cost(configs) / workers())
+        assert made.seconds > 0.0
+
+
+def test_programs_that_a_model_of_others_looks_at_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("xgboost", reason="XGBoost is not installed")
+    monkeypatch.setattr("tunesmith.bench.compare.recorded_task.TAUGHT", 20)
+    configs = load_recording(C8).configs[6:8]
+    for kind, counts in (("configuration", False), ("context-relation", True)):
+        made = MadePrograms()
+        log_speeds = learned_from([C3, C5], C8, kind, 0, made)  # type: ignore[arg-type]
+        assert made.seconds == 0.0, "learning comes before the run"
+        log_speeds(configs)
+        assert (made.seconds > 0.0) is counts
+
+
+def test_a_run_that_looks_at_programs_thinks_for_as_long_as_they_take(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("xgboost", reason="XGBoost is not installed")
+    monkeypatch.setattr(TaskProblem, "features_cost", lambda self, configs: 500.0 * len(configs))
+    job = {
+        "tuner": "autotvm",
+        "options": {"batch": 4, "chains": 4, "steps": 4, "features": "context-relation"},
+        "record": str(C8),
+        "seed": 0,
+        "seconds": None,
+        "trials": 6,
+        "path": str(tmp_path / "run.npz"),
+        "identity": "this",
+    }
+    assert run_job(job) == {"done": True}
+    trace = load_trace(tmp_path / "run.npz", "this")
+    assert trace is not None
+    assert trace.time["search"] > 500.0 * 4 / workers(), "of the first batch, at least"
 
 
 @pytest.fixture

@@ -21,9 +21,10 @@ from tunesmith.bench.compare.curves import (
 from tunesmith.bench.compare.files import compare_data
 from tunesmith.bench.compare.page import compare_page
 from tunesmith.bench.compare.problems import MeasuredProblem, choose_problems
-from tunesmith.bench.compare.runs import CompareSettings
-from tunesmith.bench.compare.summary import Summary, evaluations_to, standard_error
+from tunesmith.bench.compare.runs import CompareSettings, Results, Run
+from tunesmith.bench.compare.summary import Summary, standard_error, summarise, trials_to
 from tunesmith.bench.compare.tables import problem_tables, standings_table
+from tunesmith.bench.compare.tuners import choose_tuners
 
 
 @pytest.fixture
@@ -74,9 +75,9 @@ def test_the_best_first(two: Summary) -> None:
 
 
 def test_evaluations_to_a_value() -> None:
-    assert evaluations_to(trace(3.0, INF, 2.0, 1.0), 2.0) == 3
-    assert evaluations_to(trace(3.0), 2.0) == INF
-    assert evaluations_to(trace(INF), INF) == INF
+    assert trials_to(trace(3.0, INF, 2.0, 1.0), 2.0) == 3
+    assert trials_to(trace(3.0), 2.0) == INF
+    assert trials_to(trace(INF), INF) == INF
 
 
 def test_the_standard_error() -> None:
@@ -261,6 +262,18 @@ def test_after_so_many_trials() -> None:
     assert row["after"]["50"] == pytest.approx([0.5, 0.5 * math.log(4.0) / 2])
     (table, *_) = problem_tables(compare_data(both, CompareSettings()))
     assert table.rows == [["random, matmul.512", "0.50 ± 0.35", "0.50 ± 0.35"]]
+
+
+def test_what_is_compared_after_trials_has_the_same_seed() -> None:
+    """Of one tuner the second repeat is missing, of the other one the third."""
+    slow, half, eighth = (trace(*[seconds] * 30) for seconds in (8.0, 4.0, 1.0))
+    tuners = choose_tuners(["genetic", "random"])
+    results = Results([MEASURED], tuners)
+    for tuner, runs in zip(tuners, ({0: slow, 2: eighth}, {0: half, 1: slow}), strict=True):
+        for repeat, each in runs.items():
+            results.traces[Run(MEASURED, tuner, repeat)] = each
+    (row,) = after_trials(summarise(results))["rows"]
+    assert row["after"]["25"] == pytest.approx([0.5, 0.0])
 
 
 def test_all_problems_together_come_first() -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -12,11 +13,13 @@ from tunesmith.bench.training.train_model import train_model
 from tunesmith.errors import UsageError
 from tunesmith.target import Target
 from tunesmith.task import Task
+from tunesmith.transfer.model import GlobalModel, learn
 from tunesmith.transfer.training_set import Series, TrainingSet
 
 pytest.importorskip("xgboost", reason="XGBoost is not installed")
 
 MACHINE = {"cpu": "a processor", "fingerprint": "1"}
+OTHER = {"cpu": "another processor", "fingerprint": "2"}
 
 
 def sets(mcpu: str = "znver4", machine: Mapping[str, str] = MACHINE) -> TrainingSet:
@@ -52,7 +55,7 @@ def test_trials_of_another_version_of_a_sketch_are_told_of() -> None:
 
 
 def test_kinds_of_processor_are_held_out() -> None:
-    figures = train_model([sets(), sets("haswell")]).figures
+    figures = train_model([sets(), sets("haswell", OTHER)]).figures
     assert set(figures["processors"]) == {"haswell", "znver4"}
     for each in figures["processors"].values():
         assert each["model"]["tasks"] == each["networks"]["tasks"] == 7
@@ -60,13 +63,32 @@ def test_kinds_of_processor_are_held_out() -> None:
 
 
 def test_processors_that_run_the_same_code_are_of_different_kinds() -> None:
-    other = {"cpu": "another processor", "fingerprint": "2"}
-    trained = train_model([sets("haswell"), sets("haswell", other), sets()])
+    trained = train_model([sets("haswell"), sets("haswell", OTHER), sets()])
     kinds = trained.figures["processors"]
     assert set(kinds) == {"haswell on a processor", "haswell on another processor", "znver4"}
     assert all(each["estimates"]["tasks"] == each["model"]["tasks"] == 7 for each in kinds.values())
     assert trained.figures["estimates"]["tasks"] == 21
     assert trained.model.tasks == 14
+
+
+def test_what_the_same_processor_ran_with_other_code_is_not_learned_from(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    learned: list[set[str]] = []
+
+    def learn_and_tell(series: Sequence[Series], **options: Any) -> GlobalModel:
+        learned.append({each.machine for each in series})
+        return learn(series, **options)
+
+    monkeypatch.setattr("tunesmith.bench.training.train_model.learn", learn_and_tell)
+    trained = train_model([sets("haswell"), sets("haswell", OTHER), sets()])
+    assert list(trained.figures["processors"]) == [
+        "haswell on a processor",
+        "haswell on another processor",
+        "znver4",
+    ]
+    assert learned[-3:] == [{"2"}, {"1"}, {"2"}]
+    assert train_model([sets("haswell"), sets()]).figures["processors"] == {}
 
 
 def test_one_model_is_for_one_kind_of_target() -> None:

@@ -66,6 +66,8 @@ def test_an_experiment_goes_on(tmp_path: Path, command: Command) -> None:
     assert (problem["size"], problem["trials"]) == (484_000, 3)
     assert problem["sketch"]["name"] == "cpu_gemm_424"
     assert runs.items() <= trials_of(tmp_path).items(), "no run is done again"
+    fewer = command(*words("gbfs", tmp_path))
+    assert fewer.complaint.startswith("the figures there are of 4 runs, and these would be of 2")
     third = command(*words("gbfs", tmp_path, "--fresh", "--quick"))
     assert "from before" not in third.err
     assert len(list(tmp_path.glob("search-runs/gbfs-quick/runs/*"))) == 2

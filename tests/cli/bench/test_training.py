@@ -48,7 +48,9 @@ def test_its_tasks_are_measured_here(records: Path, tmp_path: Path, command: Com
     assert gathered.json["trials"] == 2
     assert gathered.json["tasks"] == 1
     # A long name of the store wraps the line.
-    assert " ".join(command(*words).out.split()).endswith(": 2 trials of 1 tasks")
+    assert " ".join(command(*words).out.split()).endswith(": 2 trials of 1 task")
+    half = command(*words[:-4], "--trials", 1, "--every", 7, "--dtype", "float16", "--json")
+    assert half.json["trials"] == 1, "of the tasks that were asked for"
     refused = command("bench", "gather", records, "--every", 0)
     assert refused.complaint == "--every must be 1 or more, not 0"
 

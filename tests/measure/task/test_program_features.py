@@ -143,6 +143,16 @@ def test_a_program_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not asked
 
 
+def test_what_making_them_took_is_known() -> None:
+    cache = ProgramFeatureCache(TASK.operator, TASK.target, Faulty())  # type: ignore[arg-type]
+    assert cache.seconds_of(numbered(1)) == 0.0
+    cache.of(numbered(1, 2, 7), "context-relation")
+    both = cache.seconds_of(numbered(1, 2))
+    assert both > 0.0
+    assert cache.seconds_of(numbered(1)) + cache.seconds_of(numbered(2)) == pytest.approx(both)
+    assert cache.seconds_of(numbered(7)) == 0.0, "it crashed its process"
+
+
 def test_nothing_is_asked_for() -> None:
     cache = ProgramFeatureCache(TASK.operator, TASK.target, Faulty())  # type: ignore[arg-type]
     assert cache.of([], "context-relation").shape == (0, 207)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tunesmith.errors import UsageError
-from tunesmith.space import Config, Factorization, Ordinal, Space
+from tunesmith.space import Categorical, Config, Factorization, Ordinal, Space
 from tunesmith.testing.trials import distance_cost, failed, measured, space_named
 from tunesmith.testing.tuner import TunerConformance
 from tunesmith.tuners import tuner
@@ -93,6 +93,16 @@ def test_what_is_never_observed_does_not_pile_up() -> None:
             search.observe([measured(config, 1.0 + number % 7)])
     assert len(search._pending) <= 64
     assert len(search.seen) == 400
+
+
+def test_its_length_scales_begin_at_the_distance_of_random_configs() -> None:
+    """However many dimensions there are: two configs share as much."""
+    for count, least in ((1, 0.5), (20, 10.0)):
+        space = Space([Categorical(f"c{n}", tuple("abcd")) for n in range(count)])
+        search = Auto().start(space, 0)
+        distance = search._current_pool().distance
+        assert distance > least
+        assert search._current_model()._found.scales == pytest.approx(distance)
 
 
 def test_it_avoids_what_fails() -> None:

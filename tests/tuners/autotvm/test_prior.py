@@ -32,6 +32,10 @@ def speeds(configs: Sequence[Config]) -> Array:
     return np.array([-math.log2(total(config)) for config in configs])
 
 
+def digits(name: str, configs: Sequence[Config]) -> Array:
+    return np.array([config[name] for config in configs], dtype=np.float64)
+
+
 def view(sign: float = 1.0) -> View:
     return View(DIGITS, transferred=lambda configs: 3.0 + sign * speeds(configs))
 
@@ -59,7 +63,7 @@ def test_it_takes_on_the_scale_of_the_values() -> None:
     np.testing.assert_allclose(prior.values(configs), expected)
 
 
-def test_its_weight_halves_with_each_batch_and_ends() -> None:
+def test_its_weight_halves_with_every_64_trials_and_ends() -> None:
     prior = prior_of(view())
     spreads = []
     for count in (64, 128, 256, 320):
@@ -158,8 +162,7 @@ def test_the_quick_copy_says_about_the_same() -> None:
     assert np.corrcoef(said, exact)[0, 1] > 0.8
 
 
-@pytest.mark.parametrize("features", ["configuration"])
-def test_the_first_batch_is_what_it_likes(features: str) -> None:
+def test_the_first_batch_is_what_it_likes() -> None:
     pytest.importorskip("xgboost", reason="XGBoost is not installed")
     settings = AutoTVM(batch=32, chains=16, steps=20)
     search = settings.start_on(view(), 0)
@@ -170,6 +173,28 @@ def test_the_first_batch_is_what_it_likes(features: str) -> None:
     second = search.propose(32)
     assert not set(first) & set(second)
     assert np.median([*map(total, second)]) < np.median([*map(total, random)])
+
+
+def test_a_model_of_programs_learns_what_it_does_not_know() -> None:
+    """Programs tell of ``a`` alone, and it of ``b`` alone: together they tell of both."""
+    pytest.importorskip("xgboost", reason="XGBoost is not installed")
+    known = View(
+        DIGITS,
+        transferred=lambda configs: -np.log2(digits("b", configs)),
+        features=lambda configs, kind: digits("a", configs)[:, None],
+    )
+    search = AutoTVM(batch=64, features="context-relation").start_on(known, 0)
+    tried = sample(48)
+    search.observe([measured(c, digits("a", [c])[0] + digits("b", [c])[0]) for c in tried])
+    values = np.array(search._speeds) / max(search._speeds)
+    prior = search._weighty(values)
+    assert prior is not None
+    others = [config for config in sample(400) if config not in set(tried)]
+    rows = search._rows.of(others)
+    both, alone = search._scores(rows, values, prior), search._scores(rows, values, None)
+    for name, scores, told in (("a", both, 1), ("b", both, 1), ("a", alone, 1), ("b", alone, 0)):
+        related = -np.corrcoef(scores, digits(name, others))[0, 1]
+        assert (related > 0.3) is bool(told), (name, related)
 
 
 def test_what_was_tried_before_counts_more_than_its_favourites() -> None:

@@ -54,8 +54,9 @@ _TRANSFER_AND_NONE = (
         "transfer",
         _autotvm(),
         "context-relation",
-        note="a search with a model of other spaces by context relations; what it learns in the "
-        "run itself is by configurations",
+        note="a search with a model of other spaces by context relations, as in the paper; what it "
+        "learns in the run itself is by configurations. The model of `tunesmith tune` is another "
+        "one, which is seen on whole spaces below",
     ),
     Line("from nothing", _autotvm()),
     Line("random", "random"),
@@ -156,6 +157,7 @@ PARTS: dict[str, Part] = {
             trials=320,
             repeats=8,
             recorded=_ALL,
+            note="Its models learn by regression there, and so do these; **GBT** above by rank.",
         ),
         Part(
             "transfer",
@@ -166,6 +168,7 @@ PARTS: dict[str, Part] = {
             repeats=32,
             recorded=("layers/C7", "layers/C8", "layers/C9"),
             sources=_SOURCES,
+            by_problem=True,
         ),
         Part(
             "transfer-template",
@@ -176,6 +179,7 @@ PARTS: dict[str, Part] = {
             repeats=32,
             recorded=("template/C7", "template/C9"),
             sources=tuple(f"template/C{number}" for number in (1, 2, 3, 4, 6)),
+            by_problem=True,
         ),
         Part(
             "transfer-measured",
@@ -212,12 +216,13 @@ PARTS: dict[str, Part] = {
             repeats=8,
             measured=RESNET[6:9],
             sources=RESNET[:6],
+            by_problem=True,
         ),
         Part(
             "representation",
             "Representations that transfer (figure 9)",
-            "Configurations transfer within one operator's sizes alone, flat loop contexts less "
-            "well between operators, context relations everywhere.",
+            "Configurations are less useful for other workloads, flat loop contexts transfer "
+            "between convolutions and not between operators, context relations everywhere.",
             (
                 Line("configuration", _autotvm(), "configuration"),
                 Line("loop context", _autotvm(), "loop-context"),

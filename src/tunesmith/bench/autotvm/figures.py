@@ -15,6 +15,7 @@ from tunesmith.bench.autotvm.parts import Part
 from tunesmith.bench.compare.charts import speed_trials_chart
 from tunesmith.bench.compare.compare import Comparison
 from tunesmith.bench.compare.measured import EARLIER, TRIALS
+from tunesmith.bench.compare.problems import Problem
 from tunesmith.bench.compare.recorded_task import TAUGHT
 from tunesmith.bench.compare.runs import Results
 from tunesmith.bench.compare.simulated_trace import Trace
@@ -22,18 +23,15 @@ from tunesmith.bench.compare.summary import (
     WANTED_SHARE,
     Cell,
     Summary,
-    evaluations_to,
     mean,
     speeds,
-    standard_error,
     summarise,
+    trials_to,
 )
 from tunesmith.bench.pages.charts import svg_texts
+from tunesmith.bench.papers.estimate import Estimate, mean_over
 
 Floats = npt.NDArray[np.float64]
-Key = tuple[str, int]
-Pair = tuple[Trace, Trace]
-Curves = dict[str, Floats]
 
 # Of the bootstrap, and what two thirds of its samples lie between.
 _SAMPLES = 500
@@ -51,8 +49,8 @@ def part_figures(
     Figures have the ``settings``, ``runs`` done and planned, the ``machines`` that problems were
     measured on, a row for each line, a ``cell`` for each line on each problem, ``crashes``,
     ``pictures``, the ``origin``, and ``earlier``, the runs that those which transfer learn from.
-    Features of programs are ``without_estimates`` of the sketch, and medians are ``over_runs``:
-    figures of old do not say so.
+    Features of programs are ``without_estimates`` of the sketch, and thinking ``counts_programs``
+    that are made: figures of old do not say so.
     """
     summary = summarise(results)
     name = f"models-{part.name}.svg"
@@ -65,13 +63,13 @@ def part_figures(
         "runs": {"done": len(results.traces), "planned": len(comparison.runs())},
         "problems": [problem.label for problem in summary.problems],
         "machines": {each.label: results.machine(each) for each in summary.problems},
-        "lines": lines(results, summary, comparison.settings.trials or part.trials),
+        "lines": lines(summary, comparison.settings.trials or part.trials),
         "cells": [cell.row() for cell in summary.cells if cell.traces],
         "crashes": summary.crashes,
         "pictures": list(pictures),
         "earlier": _earlier(part, comparison),
         "without_estimates": True,
-        "over_runs": True,
+        "counts_programs": True,
     }
     return figures, pictures
 
@@ -88,7 +86,7 @@ def _earlier(part: Part, comparison: Comparison) -> dict[str, Any]:
     return {"trials": TRIALS, "tuners": list(EARLIER), "versions": versions}
 
 
-def lines(results: Results, summary: Summary, limit: int) -> list[dict[str, Any]]:
+def lines(summary: Summary, limit: int) -> list[dict[str, Any]]:
     """A row for each line: the median ``trials_to_95`` over its runs; the share of runs that
     ``reached`` it; the mean ``best`` share and its ``best_error``; ``thinking``, the share of the
     time, and ``thinking_ms`` a config; the ``ratios`` of trials to 95 % to those of each reference;
@@ -101,8 +99,6 @@ def lines(results: Results, summary: Summary, limit: int) -> list[dict[str, Any]
 
     Whatever never happened has taken longer than anything that did: a median is None where that is
     so of half of the runs or pairs, or more."""
-    optima = {cell.problem.label: cell.optimum for cell in summary.cells}
-    runs = {label: _runs(results, label) for label in summary.labels}
     of_lines = {
         label: [cell for cell in summary.cells if cell.traces and cell.tuner.label == label]
         for label in summary.labels
@@ -113,17 +109,14 @@ def lines(results: Results, summary: Summary, limit: int) -> list[dict[str, Any]
         if not own:
             continue
         to_95 = [
-            evaluations_to(trace, cell.optimum / WANTED_SHARE)
-            for cell in own
-            for trace in cell.traces
+            trials_to(trace, cell.optimum / WANTED_SHARE) for cell in own for trace in cell.traces
         ]
-        shares = [float(cell.best.mean()) for cell in own]
-        errors = [float(standard_error(cell.best)) for cell in own]
+        best = mean_over(Estimate.mean(cell.best.tolist()) for cell in own)
         times = [cell.time for cell in own]
         pairs = {
-            other: _pairs(runs[label], runs[other])
+            other: _pairs(own, of_lines[other])
             for other in REFERENCES
-            if other != label and runs.get(other)
+            if other != label and of_lines.get(other)
         }
         shares_of = {other: _shares(each, limit) for other, each in pairs.items()}
         ends = {other: _catching_up(curves[label], curves[other]) for other in pairs}
@@ -133,11 +126,11 @@ def lines(results: Results, summary: Summary, limit: int) -> list[dict[str, Any]
                 "runs": sum(len(cell.traces) for cell in own),
                 "trials_to_95": _median(to_95),
                 "reached": mean(cell.reached for cell in own),
-                "best": mean(shares),
-                "best_error": float(np.sqrt(np.square(errors).sum())) / len(errors),
+                "best": best.value,
+                "best_error": best.error,
                 "thinking": mean(each["search"] / sum(each.values()) for each in times),
                 "thinking_ms": mean(cell.thinking_ms for cell in own),
-                "ratios": {other: _ratio(each, optima, limit) for other, each in pairs.items()},
+                "ratios": {other: _ratio(each, limit) for other, each in pairs.items()},
                 "catches_up": {name: _median(its.of_needed) for name, its in shares_of.items()},
                 "catches_up_of_all": {name: _median(its.of_all) for name, its in shares_of.items()},
                 "never_catches_up": {name: its.never for name, its in shares_of.items()},
@@ -148,27 +141,32 @@ def lines(results: Results, summary: Summary, limit: int) -> list[dict[str, Any]
     return found
 
 
-def _runs(results: Results, label: str) -> dict[Key, Trace]:
-    """The traces of a line, by problem and repeat."""
-    return {
-        (run.problem.label, run.repeat): trace
-        for run, trace in results.traces.items()
-        if run.tuner.label == label
-    }
+class _Pair(NamedTuple):
+    """The runs of two lines on the same problem with the same seed, and the time of a call of the
+    problem's best in seconds."""
+
+    first: Trace
+    second: Trace
+    optimum: float
 
 
-def _pairs(own: Mapping[Key, Trace], others: Mapping[Key, Trace]) -> dict[Key, Pair]:
-    """The runs of two lines on the same problem with the same seed."""
-    return {key: (trace, others[key]) for key, trace in own.items() if key in others}
+def _pairs(own: Sequence[Cell], others: Sequence[Cell]) -> list[_Pair]:
+    of_problems = {cell.problem: cell for cell in others}
+    return [
+        _Pair(first, second, cell.optimum)
+        for cell in own
+        if cell.problem in of_problems
+        for first, second in cell.beside(of_problems[cell.problem]).values()
+    ]
 
 
-def _ratio(pairs: Mapping[Key, Pair], optima: Mapping[str, float], limit: int) -> float | None:
+def _ratio(pairs: Sequence[_Pair], limit: int) -> float | None:
     """Of trials to 95 %: 1 where neither run of a pair came so far, and beside one that did not, as
     if it had with the trial after its last."""
     ratios = []
-    for (problem, _), (first, second) in pairs.items():
-        wanted = optima[problem] / WANTED_SHARE
-        own, other = evaluations_to(first, wanted), evaluations_to(second, wanted)
+    for first, second, optimum in pairs:
+        wanted = optimum / WANTED_SHARE
+        own, other = trials_to(first, wanted), trials_to(second, wanted)
         neither = math.isinf(own) and math.isinf(other)
         ratios.append(1.0 if neither else own / min(other, limit + 1))
     return _median(ratios)
@@ -185,24 +183,32 @@ class _Shares:
     never: float | None
 
 
-def _shares(pairs: Mapping[Key, Pair], limit: int) -> _Shares:
-    valid = [each for each in pairs.values() if len(each[1].best) and math.isfinite(each[1].found)]
+def _shares(pairs: Sequence[_Pair], limit: int) -> _Shares:
+    valid = [it for it in pairs if len(it.second.best) and math.isfinite(it.second.found)]
     of_needed, of_all = [], []
-    for first, second in valid:
+    for first, second, _ in valid:
         wanted = second.best[-1]
-        needed = evaluations_to(first, wanted)
-        of_needed.append(needed / evaluations_to(second, wanted))
+        needed = trials_to(first, wanted)
+        of_needed.append(needed / trials_to(second, wanted))
         of_all.append(needed / limit)
     return _Shares(of_needed, of_all, float(np.mean(np.isinf(of_all))) if valid else None)
 
 
-def _curves(cells: Iterable[Cell], limit: int) -> Curves:
-    """By problem the speed of each run after each number of trials, as a share of the optimum's,
-    shape (runs, limit)."""
+class _Curves(NamedTuple):
+    """Of the runs of these repeats the speeds after each number of trials, as shares of the
+    optimum's, shape (runs, limit)."""
+
+    repeats: tuple[int, ...]
+    speeds: Floats
+
+
+def _curves(cells: Iterable[Cell], limit: int) -> dict[Problem, _Curves]:
+    """Those of cells of different problems, by these."""
     trials = np.arange(1, limit + 1)
     return {
-        cell.problem.label: speeds(
-            np.array([trace.best_after(trials) for trace in cell.traces]), cell.optimum
+        cell.problem: _Curves(
+            tuple(cell.runs),
+            speeds(np.array([trace.best_after(trials) for trace in cell.traces]), cell.optimum),
         )
         for cell in cells
     }
@@ -216,9 +222,11 @@ class _CatchingUp(NamedTuple):
     between: tuple[int | None, int | None]
 
 
-def _catching_up(own: Curves, reference: Curves) -> _CatchingUp:
+def _catching_up(
+    own: Mapping[Problem, _Curves], reference: Mapping[Problem, _Curves]
+) -> _CatchingUp:
     """Over the problems of both; never, where the reference has found nothing."""
-    both = sorted(own.keys() & reference.keys())
+    both = sorted(own.keys() & reference.keys(), key=lambda problem: problem.label)
     if not both:
         return _CatchingUp(None, (None, None))
     rng = np.random.default_rng(0)
@@ -227,17 +235,19 @@ def _catching_up(own: Curves, reference: Curves) -> _CatchingUp:
         drawn = [_drawn_alike(own[problem], reference[problem], rng) for problem in both]
         found.append(_trials_to_end_of(*map(_mean_of, zip(*drawn, strict=True))))
     low, high = np.quantile(found, _TWO_THIRDS, method="nearest")
-    trials = _trials_to_end_of(*(_mean_of([of[it] for it in both]) for of in (own, reference)))
+    means = (_mean_of([of[problem].speeds for problem in both]) for of in (own, reference))
+    trials = _trials_to_end_of(*means)
     return _CatchingUp(_known(trials), (_known(low), _known(high)))
 
 
-def _drawn_alike(own: Floats, other: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """As many runs again, drawn at random: the same of both where both have as many, as those of
-    one repeat have the same seed."""
-    chosen = rng.integers(len(own), size=len(own))
-    if len(own) == len(other):
-        return own[chosen], other[chosen]
-    return own[chosen], other[rng.integers(len(other), size=len(other))]
+def _drawn_alike(own: _Curves, other: _Curves, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """As many runs again, drawn at random: the same of both where both have the same repeats, as
+    those of one repeat have the same seed."""
+    chosen = rng.integers(len(own.speeds), size=len(own.speeds))
+    if own.repeats == other.repeats:
+        return own.speeds[chosen], other.speeds[chosen]
+    others = rng.integers(len(other.speeds), size=len(other.speeds))
+    return own.speeds[chosen], other.speeds[others]
 
 
 def _mean_of(curves: Sequence[Floats]) -> Floats:

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from tunesmith.bench.autotvm.experiments import BATCH, PARTS
-from tunesmith.bench.autotvm.product import ALONE, SHARES, of_most_trials, size_of
+from tunesmith.bench.autotvm.product import of_most_trials, size_of
+from tunesmith.bench.autotvm.product_row import ALONE, SHARES
 from tunesmith.bench.compare.recorded_task import TAUGHT
 from tunesmith.bench.pages.figure_files import (
     WAY_OUT,
@@ -143,12 +144,14 @@ def _worth(product: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
     for what, of in (("median", statistics.median), ("least", min)):
         for name, arm in arms.items():
             found[f"{name}, {what}"] = [percent(of(row[it] for row in arm), 0) for it in SHARES]
-    ratios = {it: [row[it] / row[ALONE][it] for row in rows] for it in SHARES}
+    pairs = [[(row[it], row[ALONE][it]) for row in rows] for it in SHARES]
     least = percent(_APART - 1.0, 0)
     found[f"operators that are faster with the model, by {least} or more"] = [
-        str(sum(ratio >= _APART for ratio in of)) for of in ratios.values()
+        str(sum(own > 0.0 and own >= _APART * alone for own, alone in each)) for each in pairs
     ]
-    found["slower"] = [str(sum(ratio <= 1.0 / _APART for ratio in of)) for of in ratios.values()]
+    found["slower"] = [
+        str(sum(alone > 0.0 and alone >= _APART * own for own, alone in each)) for each in pairs
+    ]
     return {"operators": len(rows), "rows": found}
 
 

@@ -6,7 +6,7 @@ no hardware.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from tunesmith.bench.compare.tuners import (
 )
 from tunesmith.bench.papers.problem import SearchProblem
 from tunesmith.errors import unknown_name
+from tunesmith.features.program import PROGRAM_FEATURES
 from tunesmith.operators import workload
 
 SKETCH = "cpu_tiled"
@@ -71,10 +72,14 @@ class Part:
         lines are the same search."""
         return f"replayed-{self.trials}" if self.recorded else self.name
 
-    @property
-    def reads_programs(self) -> bool:
-        """Whether models of some lines learn from features of programs in the run itself."""
-        return any("features=" in line.tuner for line in self.lines)
+    def reads_programs(self, names: Collection[str]) -> bool:
+        """Whether models of lines of these names learn from features of programs in the run."""
+        return any("features=" in line.tuner for line in self.lines if line.name in names)
+
+    def looks_at_programs(self, names: Collection[str]) -> bool:
+        """The same, or models of other spaces do."""
+        others = (line for line in self.lines if line.name in names)
+        return self.reads_programs(names) or any(it.transfer in PROGRAM_FEATURES for it in others)
 
     def runs_of(self, comparison: Comparison, names: Sequence[str]) -> list[Run]:
         """The runs of those of its lines that are named; of all where none is.

@@ -116,15 +116,15 @@ class Comparison:
     def forget(self, asked: Collection[Run] | None = None) -> None:
         """Remove those of the runs ``asked`` for, by default all, that earlier comparisons left in
         the folder, whatever their seeds and limits. Where tuners learned of others beforehand, the
-        trials that they learned from are set aside in another store, and all runs that did are
-        removed.
+        trials that they learned from are set aside in another store, and all runs on its problems
+        that did are removed.
 
         Raises ``TunesmithError`` where that is impossible.
         """
         runs = self.runs() if asked is None else asked
         self.kept.remove(runs)
         if any(map(_learns_of_others, runs)):
-            self.kept.remove(filter(_learns_of_others, self.runs()))
+            self.kept.remove(filter(_learns_of_others, self.runs()), all_repeats=True)
             self._models.clear()
             if self._store == str(self._own_store):
                 set_aside(self._own_store)
@@ -181,7 +181,6 @@ class Comparison:
     def _measure(self, results: Results, run: Run, watch: Watch) -> None:
         assert isinstance(run.problem, MeasuredProblem)
         budget = Budget(*self._limits(run))
-        crash = None
         try:
             trace = measure_run(
                 run.problem.tuned,
@@ -193,19 +192,20 @@ class Comparison:
                 model=self._model(results, run, watch),
                 starts=run.tuner.starts,
             )
-            trace = replace(
+        except StoreError:
+            raise
+        except Exception as error:
+            self._add(results, run, reason(error))
+        else:
+            done = replace(
                 trace,
                 version=self._version,
                 date=today(),
                 machine=this_machine(),
                 target=run.problem.task.target.to_json(),
             )
-            self.kept.save(run, trace)
-        except StoreError:
-            raise
-        except Exception as error:
-            crash = reason(error)
-        self._add(results, run, crash)
+            self.kept.save(run, done)
+            self._add(results, run, None)
         watch(results, run.words, 0.0)
 
     def _model(self, results: Results, run: Run, watch: Watch) -> GlobalModel | None:

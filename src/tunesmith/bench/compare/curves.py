@@ -92,8 +92,8 @@ def after_trials(summary: Summary) -> dict[str, Any]:
             pairs = [
                 pair
                 for one, other in both
-                if not one.crashes and not other.crashes and len(one.traces) == len(other.traces)
-                for pair in zip(one.traces, other.traces, strict=True)
+                if not one.crashes and not other.crashes
+                for pair in one.beside(other).values()
             ]
             rows.append({"problems": name, "tuner": label, "after": _ratios(pairs)})
     return {"reference": reference, "rows": [row for row in rows if row["after"]]}

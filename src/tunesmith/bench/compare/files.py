@@ -15,19 +15,24 @@ from tunesmith.bench.compare.runs import CompareSettings
 from tunesmith.bench.compare.summary import Summary
 from tunesmith.bench.pages.charts import svg_texts
 from tunesmith.bench.pages.figure_files import write_figures, write_texts
-from tunesmith.bench.pages.provenance import origin_now, together
+from tunesmith.bench.pages.provenance import Origin, origin_now, together
 
 NAME = "compare"
 
 
 def write_comparison(
-    folder: Path, summary: Summary, settings: CompareSettings, command: str = ""
+    folder: Path,
+    summary: Summary,
+    settings: CompareSettings,
+    command: str = "",
+    origin: Origin | None = None,
 ) -> tuple[dict[str, Any], str]:
-    """Write all files anew, each as a whole; returns the figures and the Markdown page.
+    """Write all files anew, each as a whole; returns the figures and the Markdown page. ``origin``
+    is that of the runs, by default of now.
 
     Raises ``TunesmithError`` where that is impossible.
     """
-    data = compare_data(summary, settings)
+    data = compare_data(summary, settings, origin)
     write_figures(folder, NAME, data)
     drawn = svg_texts({**bar_charts(data), **curve_charts(summary)})
     charts = {name: drawn[name] for name in CHARTS if name in drawn}
@@ -37,10 +42,12 @@ def write_comparison(
     return data, page
 
 
-def compare_data(summary: Summary, settings: CompareSettings) -> dict[str, Any]:
+def compare_data(
+    summary: Summary, settings: CompareSettings, origin: Origin | None = None
+) -> dict[str, Any]:
     """What the JSON file holds."""
     return {
-        **together([origin_now()]),
+        **together([origin_now() if origin is None else origin]),
         "settings": asdict(settings),
         "problems": [_problem(problem) for problem in summary.problems],
         "tuners": [standing.row() for standing in summary.standings],

@@ -12,10 +12,8 @@ import numpy as np
 from tunesmith.bench.compare.problems import MeasuredProblem
 from tunesmith.bench.compare.simulated_trace import Trace
 from tunesmith.budget import Budget, Stop
-from tunesmith.errors import StoreError, TunesmithError, system_reason
+from tunesmith.errors import TunesmithError, system_reason
 from tunesmith.measure.identity import digest
-from tunesmith.measure.task.portfolio import problems_of
-from tunesmith.measure.task.problem import TaskProblem
 from tunesmith.operators import Operator
 from tunesmith.problem import Problem
 from tunesmith.progress import PHASES, Progress
@@ -25,6 +23,7 @@ from tunesmith.transfer.model import GlobalModel, learn, unlearned
 from tunesmith.transfer.training_set import stored_set
 from tunesmith.tuners import Tuner
 from tunesmith.tuners import tuner as tuner_by_name
+from tunesmith.tuning.result import check_stored
 from tunesmith.tuning.tune import tune
 
 TRIALS = 500
@@ -79,8 +78,7 @@ def measure_run(
         )
         if result.stopped is Stop.INTERRUPTED:
             raise KeyboardInterrupt
-        if result.failure:
-            raise StoreError(result.failure)
+        check_stored(result)
         session = result.session
         assert session is not None
         records = list(opened.records(problem.key, session=session))
@@ -107,9 +105,7 @@ def model_of(sources: Sequence[MeasuredProblem], store: str, watch: WatchOthers)
             for number, name in enumerate(EARLIER):
                 _try(source, number, name, opened, watch)
         found = stored_set(opened)
-    sought = {
-        _searched(source.task, sketch) for source in sources for sketch in _sketches_of(source)
-    }
+    sought = {_searched(source.task, sketch) for source in sources for sketch in source.sketches}
     learned = [each for each in found.series if _searched(each.task, each.sketch) in sought]
     return learn(learned, least=TRIALS)
 
@@ -145,15 +141,7 @@ def set_aside(store: Path) -> None:
 
 def estimates_alone(problem: MeasuredProblem) -> GlobalModel:
     """A model that has learned nothing, for a workload: what its sketches estimate."""
-    return unlearned(_sketches_of(problem))
-
-
-def _sketches_of(problem: MeasuredProblem) -> dict[str, int]:
-    """The versions of the sketches that a workload is searched with, by their names."""
-    tuned = problem.tuned
-    problems = problems_of(tuned, (), ()) if isinstance(tuned, Task) else tuned.alternatives
-    known = [each.sketch for each in problems if isinstance(each, TaskProblem)]
-    return {sketch.name: sketch.version for sketch in known}
+    return unlearned(problem.sketches)
 
 
 def _try(source: MeasuredProblem, number: int, name: str, store: Store, watch: WatchOthers) -> None:
@@ -185,3 +173,4 @@ def _try(source: MeasuredProblem, number: int, name: str, store: Store, watch: W
     )
     if result.stopped is Stop.INTERRUPTED:
         raise KeyboardInterrupt
+    check_stored(result)

@@ -126,10 +126,22 @@ class MeasuredProblem:
         return ()
 
     @cached_property
+    def sketches(self) -> dict[str, int]:
+        """The versions of the sketches that it is searched with, by their names."""
+        from tunesmith.measure.task.portfolio import problems_of
+        from tunesmith.measure.task.problem import TaskProblem
+        from tunesmith.task import Task
+
+        tuned = self.tuned
+        problems = problems_of(tuned, (), ()) if isinstance(tuned, Task) else tuned.alternatives
+        known = [each.sketch for each in problems if isinstance(each, TaskProblem)]
+        return {sketch.name: sketch.version for sketch in known}
+
+    @cached_property
     def identity(self) -> dict[str, Any]:
         """JSON-ready; a change of it means that runs of before were on another problem. On which
         machine they were stands in their traces."""
-        return {"task": self.task.key}
+        return {"task": self.task.key, "sketches": self.sketches}
 
     def views(self) -> list[View]:
         """What a tuner is shown, one of each sketch."""

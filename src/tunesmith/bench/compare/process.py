@@ -14,13 +14,19 @@ import json
 import math
 import os
 import sys
+import time
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tunesmith.bench.compare.recorded_task import estimates_seen, features_of, learned_from
+from tunesmith.bench.compare.recorded_task import (
+    MadePrograms,
+    estimates_seen,
+    features_of,
+    learned_from,
+)
 from tunesmith.bench.compare.simulated import Answers, RecordedSpace, simulate
 from tunesmith.bench.compare.simulated_trace import save_trace
 from tunesmith.bench.pages.provenance import today
@@ -48,6 +54,7 @@ def run_job(job: Mapping[str, Any]) -> dict[str, Any]:
     trace. With ``sources``, other records, the tuner has a model of these, by ``transfer``, a kind
     of features. The trace says that ``version`` made it, on this ``machine``.
     """
+    made = MadePrograms()
     try:
         algorithm = _tuner(job["tuner"], json.dumps(job["options"]))
         trace = simulate(
@@ -56,7 +63,8 @@ def run_job(job: Mapping[str, Any]) -> dict[str, Any]:
             job["seed"],
             seconds=job["seconds"] or math.inf,
             trials=job["trials"] or math.inf,
-            view=_view(job),
+            clock=lambda: time.process_time() + made.seconds,
+            view=_view(job, made),
         )
     except Exception as error:
         return {"crash": reason(error)}
@@ -80,16 +88,18 @@ def reason(error: BaseException) -> str:
     return said + place
 
 
-def _view(job: Mapping[str, Any]) -> Callable[[Space], View]:
-    """What the tuner is shown: the features of a sketch's programs, too, and a model."""
+def _view(job: Mapping[str, Any], made: MadePrograms) -> Callable[[Space], View]:
+    """What the tuner is shown: the features of a sketch's programs, which are ``made`` when it asks
+    for them, and a model."""
     if "record" not in job:
         return View
     record, kind = Path(job["record"]), job.get("transfer")
     sees = job.get("sees", "space")
-    features, estimates = features_of(record, sees), estimates_seen(record, sees)
+    features, estimates = features_of(record, sees, made), estimates_seen(record, sees)
     if kind is None:
         return lambda space: View(space, estimates, features)
-    learned = learned_from([Path(each) for each in job["sources"]], record, kind, job["seed"])
+    sources = [Path(each) for each in job["sources"]]
+    learned = learned_from(sources, record, kind, job["seed"], made)
     return lambda space: View(space, estimates, features, learned)
 
 

@@ -15,6 +15,7 @@ from tunesmith.features.kinds import FeatureKind
 from tunesmith.features.program.vectors import without_estimates
 from tunesmith.measure.recorded.recording import Recording, load_recording
 from tunesmith.measure.task.problem import TaskProblem
+from tunesmith.measure.task.program_features import workers
 from tunesmith.models.boosted_trees import BoostedTrees, Growth
 from tunesmith.operators import parse_operator
 from tunesmith.space import Config
@@ -51,8 +52,29 @@ def recorded_problem(path: Path) -> TaskProblem | None:
     return problem if problem.sketch.version == sketch["version"] else None
 
 
-def features_of(path: Path, sees: Sees = "space") -> FeaturesOfConfigs:
-    """The function for the features of a recording's programs, which are made when it is called.
+class MadePrograms:
+    """The programs that a run has asked for, and the ``seconds`` that making them takes.
+
+    A process makes each once, for all its runs; here it counts in each of them. In a run on real
+    hardware workers make them side by side, so the CPU time of all is divided by their number.
+    """
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._known: set[Config] = set()
+
+    def count(self, problem: TaskProblem, configs: Sequence[Config]) -> None:
+        """Count those of configs that are new; features of all have been made."""
+        new = [config for config in dict.fromkeys(configs) if config not in self._known]
+        self._known.update(new)
+        self.seconds += problem.features_cost(new) / workers()
+
+
+def features_of(
+    path: Path, sees: Sees = "space", made: MadePrograms | None = None
+) -> FeaturesOfConfigs:
+    """The function for the features of a recording's programs, which are ``made`` when it is
+    called.
 
     What the sketch estimates is among them for a tuner that ``sees`` estimates.
     """
@@ -60,6 +82,8 @@ def features_of(path: Path, sees: Sees = "space") -> FeaturesOfConfigs:
     def of(configs: Sequence[Config], kind: str) -> Array | None:
         problem = None if kind == "configuration" else recorded_problem(path)
         found = None if problem is None else problem.features(configs, kind)
+        if problem is not None and made is not None:
+            made.count(problem, configs)
         return without_estimates(found, kind) if found is not None and sees == "space" else found
 
     return of
@@ -73,9 +97,15 @@ def estimates_seen(path: Path, sees: Sees) -> OfConfigs | None:
     return estimates_of(problem, shipped_model(problem.task.target) if sees == "model" else None)
 
 
-def learned_from(sources: Sequence[Path], path: Path, kind: FeatureKind, seed: int) -> OfConfigs:
+def learned_from(
+    sources: Sequence[Path],
+    path: Path,
+    kind: FeatureKind,
+    seed: int,
+    made: MadePrograms | None = None,
+) -> OfConfigs:
     """What a model of other recorded spaces says of a recording's configs: logarithms of speeds,
-    but for a constant and a scale.
+    but for a constant and a scale. Programs of this recording that it looks at are ``made``.
 
     It learns the order (equation 2) of ``TAUGHT`` random configs of each source from features of a
     kind, without what sketches estimate. Those of the configuration are its values by name, as
@@ -98,7 +128,10 @@ def learned_from(sources: Sequence[Path], path: Path, kind: FeatureKind, seed: i
     model.fit(np.concatenate(rows), np.concatenate(values), np.concatenate(groups))
 
     def log_speeds(asked: Sequence[Config]) -> Array:
-        return model.predict(features.of(problems[-1], asked)).means
+        rows = features.of(problems[-1], asked)
+        if kind != "configuration" and made is not None:
+            made.count(problems[-1], asked)
+        return model.predict(rows).means
 
     return log_speeds
 

@@ -114,10 +114,10 @@ class Results:
     traces: dict[Run, Trace] = field(default_factory=dict)
     crashes: list[Crash] = field(default_factory=list)
 
-    def of(self, problem: Problem, tuner: TunerChoice) -> list[Trace]:
-        """The traces of a tuner on a problem, in the order of the repeats."""
+    def of(self, problem: Problem, tuner: TunerChoice) -> dict[int, Trace]:
+        """The traces of a tuner on a problem by their repeats, in the order of these."""
         runs = [run for run in self.traces if (run.problem, run.tuner) == (problem, tuner)]
-        return [self.traces[run] for run in sorted(runs, key=lambda run: run.repeat)]
+        return {run.repeat: self.traces[run] for run in sorted(runs, key=lambda run: run.repeat)}
 
     def crashed(self, problem: Problem, tuner: TunerChoice) -> list[Crash]:
         """The crashes of a tuner on a problem."""
@@ -163,8 +163,8 @@ class KeptRuns:
     """The traces of runs, each in a file of the ``folder``.
 
     ``seed`` is that of the first repeat, and ``limits`` says those of a run: another of these means
-    another run. With ``elsewhere`` runs of another machine count where all of a workload are there;
-    otherwise, and where some are missing, only those of this machine do.
+    another run, in another file. With ``elsewhere`` runs of another machine count where all of a
+    workload are there; otherwise, and where some are missing, only those of this machine do.
     """
 
     def __init__(
@@ -177,7 +177,9 @@ class KeptRuns:
 
     def load(self, run: Run) -> Trace | None:
         """The trace that is kept of a run, by its tuner's clock."""
-        trace = load_trace(self.path(run), self.identity(run))
+        identity = self.identity(run)
+        found = (load_trace(path, identity) for path in (self.path(run), self._path_of_old(run)))
+        trace = next((each for each in found if each is not None), None)
         return None if trace is None else trace.slowed(run.tuner.multiplier)
 
     def load_all(self, runs: Iterable[Run], asked: Collection[Run]) -> dict[Run, Trace]:
@@ -203,14 +205,18 @@ class KeptRuns:
         """Keep a trace, which is by the real clock. Raises ``TunesmithError`` where that fails."""
         save_trace(self.path(run), trace, self.identity(run))
 
-    def remove(self, runs: Iterable[Run]) -> None:
-        """Keep nothing of these runs, whatever their seeds and limits.
+    def remove(self, runs: Iterable[Run], *, all_repeats: bool = False) -> None:
+        """Keep nothing of these runs, whatever their seeds and limits, nor, with ``all_repeats``,
+        of others of the same tuner on the same problem.
 
         Raises ``TunesmithError`` where that is impossible.
         """
         try:
             for run in runs:
-                self.path(run).unlink(missing_ok=True)
+                repeat = f"{run.repeat:03d}"
+                for ends in ("*",) if all_repeats else (repeat, f"????-{repeat}"):
+                    for path in self.folder.glob(f"{_stem(run)}-{ends}.npz"):
+                        path.unlink(missing_ok=True)
         except OSError as error:
             raise TunesmithError(
                 f"cannot remove {error.filename}: {system_reason(error)}: name another folder"
@@ -218,9 +224,12 @@ class KeptRuns:
 
     def path(self, run: Run) -> Path:
         """The file of a run."""
-        labels = (run.problem.label, run.tuner.kept_as or run.tuner.label)
-        plain = "-".join(re.sub(r"[^A-Za-z0-9]+", "-", label).strip("-") for label in labels)
-        return self.folder / f"{plain[:80]}-{digest(labels)[:6]}-{run.repeat:03d}.npz"
+        how = digest([self._seed, self._limits(run)])
+        return self.folder / f"{_stem(run)}-{how[:4]}-{run.repeat:03d}.npz"
+
+    def _path_of_old(self, run: Run) -> Path:
+        """Where it was before those of other limits and seeds had files of their own."""
+        return self.folder / f"{_stem(run)}-{run.repeat:03d}.npz"
 
     def identity(self, run: Run) -> str:
         """What tells a run from one that is done otherwise."""
@@ -234,6 +243,13 @@ class KeptRuns:
                 "limits": self._limits(run),
             }
         )
+
+
+def _stem(run: Run) -> str:
+    """What the names of the files of a tuner on a problem begin with."""
+    labels = (run.problem.label, run.tuner.kept_as or run.tuner.label)
+    plain = "-".join(re.sub(r"[^A-Za-z0-9]+", "-", label).strip("-") for label in labels)
+    return f"{plain[:80]}-{digest(labels)[:6]}"
 
 
 def is_of_here(problem: Problem, trace: Trace) -> bool:
@@ -253,15 +269,19 @@ def _of_one_machine(traces: Sequence[Trace | None]) -> bool:
 
 def _sources(run: Run) -> dict[str, Any]:
     """What a tuner sees beside the space, or learns from beforehand; nothing for others."""
-    if run.tuner.sees != "space" and isinstance(run.problem, RecordedProblem):
-        return {"seen": _seen(run.problem.path, run.tuner.sees)}
-    if run.tuner.transfer in (None, "estimates"):
-        return {}
+    learns = run.tuner.transfer not in (None, "estimates")
     if isinstance(run.problem, MeasuredProblem):
         sources = [each.identity for each in run.problem.sources]
-        return {"sources": sources, "trials": TRIALS, "earlier": EARLIER}
-    assert isinstance(run.problem, RecordedProblem)
-    return {"sources": [load_recording(path).digest for path in run.problem.sources]}
+        return {"sources": sources, "trials": TRIALS, "earlier": EARLIER} if learns else {}
+    found: dict[str, Any] = {}
+    if isinstance(run.problem, RecordedProblem):
+        if run.tuner.sees != "space":
+            found["seen"] = _seen(run.problem.path, run.tuner.sees)
+        if learns:
+            found["sources"] = [load_recording(path).digest for path in run.problem.sources]
+        if run.tuner.reads_programs:
+            found["making_programs"] = "counts"  # of old it did not
+    return found
 
 
 @cache

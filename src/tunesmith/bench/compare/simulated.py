@@ -91,11 +91,11 @@ def simulate(
 ) -> Trace:
     """A run until either limit; a trial that would end after ``seconds`` is not counted.
 
-    Thinking is what ``clock`` says that starting the search, proposing and observing take: the
-    processor time of this process, so that whatever else the machine is doing costs a search
-    nothing. A config that a sparse record lacks costs no more than the thinking, and is never
-    observed; the run ends when all that is on record was tried, or after ``MOST_UNKNOWN`` in a row
-    that are not. ``view`` makes what the tuner is shown of the space.
+    Thinking is what ``clock`` says that starting the search, proposing and observing take: by
+    default the processor time of this process, so that whatever else the machine is doing costs a
+    search nothing. A config that a sparse record lacks costs no more than the thinking, and is
+    never observed; the run ends when all that is on record was tried, or after ``MOST_UNKNOWN`` in
+    a row that are not. ``view`` makes what the tuner is shown of the space.
     """
     run, space = _Run(seconds, trials, clock), answers.new_space()
     with run.thinking:

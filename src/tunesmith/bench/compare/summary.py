@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,7 +33,9 @@ WANTED_SHARE = 0.95
 
 @dataclass(frozen=True)
 class Cell:
-    """A tuner on a problem. ``scores`` is None where there is nothing to score by.
+    """A tuner on a problem: the traces of the ``runs`` by their repeats, in the order of these.
+
+    ``scores`` is None where there is nothing to score by.
 
     ``best`` holds the share of the optimum's speed that each repeat ended with. ``to_wanted`` is
     the median number of trials until ``WANTED_SHARE`` of it, None unless more than half of the
@@ -44,7 +46,7 @@ class Cell:
 
     problem: Problem
     tuner: TunerChoice
-    traces: Sequence[Trace]
+    runs: Mapping[int, Trace]
     crashes: Sequence[str]
     optimum: float
     scores: Scores | None
@@ -54,6 +56,19 @@ class Cell:
     time: dict[str, float]
     outcomes: Counter[Outcome]
     costs: dict[Outcome, float]
+
+    @property
+    def traces(self) -> list[Trace]:
+        """Those of all runs."""
+        return list(self.runs.values())
+
+    def beside(self, other: Cell) -> dict[int, tuple[Trace, Trace]]:
+        """The runs of both that have the same seed, by their repeats."""
+        return {
+            repeat: (trace, other.runs[repeat])
+            for repeat, trace in self.runs.items()
+            if repeat in other.runs
+        }
 
     @property
     def tried(self) -> int:
@@ -195,8 +210,9 @@ def _optimum(results: Results, problem: Problem) -> float:
 
 
 def _cell(results: Results, problem: Problem, tuner: TunerChoice, optimum: float) -> Cell:
-    traces = results.of(problem, tuner)
-    needed = [evaluations_to(trace, optimum / WANTED_SHARE) for trace in traces]
+    runs = results.of(problem, tuner)
+    traces = list(runs.values())
+    needed = [trials_to(trace, optimum / WANTED_SHARE) for trace in traces]
     median = statistics.median(needed) if needed else math.inf
     outcomes, costs = _by_class(traces)
     scores = None
@@ -205,7 +221,7 @@ def _cell(results: Results, problem: Problem, tuner: TunerChoice, optimum: float
     return Cell(
         problem=problem,
         tuner=tuner,
-        traces=traces,
+        runs=runs,
         crashes=[crash.why for crash in results.crashed(problem, tuner)],
         optimum=optimum,
         scores=scores,
@@ -243,7 +259,7 @@ def speeds(seconds: Floats, optimum: float) -> Floats:
     return np.asarray(optimum / seconds)
 
 
-def evaluations_to(trace: Trace, seconds: float) -> float:
+def trials_to(trace: Trace, seconds: float) -> float:
     """How many trials a run took to find a call of at most so many seconds; infinite if it never
     did."""
     if not math.isfinite(seconds):

@@ -90,14 +90,19 @@ class TunerChoice:
         return found
 
     @property
+    def reads_programs(self) -> bool:
+        """Whether a model of its own or of others learns from features of programs."""
+        return bool({getattr(self.tuner, "features", None), self.transfer} & _OF_PROGRAMS)
+
+    @property
     def sources(self) -> Sources:
         """The code that decides what it proposes: of the tuner with all that it imports, and of the
         cost model, of the features of programs and of the model of other tasks, if it has them."""
         found = sources_of(type(self.tuner).__module__)
-        model, features = (getattr(self.tuner, name, None) for name in ("model", "features"))
+        model = getattr(self.tuner, "model", None)
         if isinstance(model, str) and model in MODELS.names():
             found |= sources_of(MODELS.get(model).__module__)
-        if {features, self.transfer} & _OF_PROGRAMS:
+        if self.reads_programs:
             for module in _FEATURES:
                 found |= sources_of(module, _FEATURES)
         if self.transfer is not None:

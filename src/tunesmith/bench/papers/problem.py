@@ -74,7 +74,7 @@ class SearchProblem(MeasuredProblem):
     @property
     def identity(self) -> dict[str, Any]:
         """JSON-ready; a change of it means that runs of before were on another problem."""
-        return {**super().identity, "sketch": self.tuned.describe()["sketch"]}
+        return {"task": self.task.key, "sketch": self.tuned.describe()["sketch"]}
 
     @property
     def trials(self) -> int | None:

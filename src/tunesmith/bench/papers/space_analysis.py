@@ -40,9 +40,9 @@ TOP = 5
 _BEST_SHARE, _FEWEST_BEST = 0.01, 10
 _MOST_TELLING = 12
 
-CHANCE = 2.0
-"""Standard errors above its share among all configs from which a value's share among the best is no
-chance."""
+CHANCE = 0.05
+"""The probability with which chance alone may put any value of a space among those that set the
+best configs apart."""
 
 Row = dict[str, Any]
 Shares = npt.NDArray[np.float64]
@@ -146,27 +146,39 @@ def telling_values(recording: Recording) -> list[Row]:
     """The values that set the best 1 % of the configs apart, the most telling first.
 
     For each choice it is the value whose share among the best is furthest above its share among
-    all; no more than ``CHANCE`` standard errors of the share in a random sample of that size it is
-    left out. Parts of a tiling are choices of their own.
+    all. It is left out where a random sample of that size has as many of it with a probability that
+    is not below ``CHANCE``, divided by the number of all values (Bonferroni's correction). Parts of
+    a tiling are choices of their own.
     """
     best, count = _best_rows(recording), len(recording.configs)
     among_all = _counts(recording.configs)
     among_best = _counts([recording.configs[row] for row in best])
+    varying = {choice: counts for choice, counts in among_all.items() if len(counts) > 1}
+    level = CHANCE / max(1, sum(map(len, varying.values())))
     rows: list[Row] = []
-    for choice, counts in among_all.items():
-        if len(counts) > 1:
-            shares = {
-                value: (times / len(best), counts[value] / count)
-                for value, times in among_best[choice].items()
-            }
-            value = max(shares, key=lambda each: shares[each][0] - shares[each][1])
-            of_best, of_all = shares[value]
-            if of_best - of_all > CHANCE * math.sqrt(of_all * (1 - of_all) / len(best)):
-                rows.append(
-                    {"choice": choice, "value": value, "of_best": of_best, "of_all": of_all}
-                )
+    for choice, counts in varying.items():
+        shares = {
+            value: (times / len(best), counts[value] / count)
+            for value, times in among_best[choice].items()
+        }
+        value = max(shares, key=lambda each: shares[each][0] - shares[each][1])
+        of_best, of_all = shares[value]
+        if at_least(among_best[choice][value], len(best), of_all) < level:
+            rows.append({"choice": choice, "value": value, "of_best": of_best, "of_all": of_all})
     rows.sort(key=lambda row: row["of_all"] - row["of_best"])
     return rows[:_MOST_TELLING]
+
+
+def at_least(times: int, draws: int, share: float) -> float:
+    """The probability that so many of some draws or more, with replacement, are of those that have
+    this ``share`` (the upper tail of a binomial distribution)."""
+    numbers = np.arange(times, draws + 1)
+    if not len(numbers) or share >= 1.0:
+        return float(len(numbers) > 0)
+    log_factorials = np.array([math.lgamma(number + 1) for number in range(draws + 1)])
+    chosen = log_factorials[draws] - log_factorials[numbers] - log_factorials[draws - numbers]
+    logs = chosen + numbers * math.log(share) + (draws - numbers) * math.log1p(-share)
+    return min(1.0, float(np.exp(logs).sum()))
 
 
 def _best_rows(recording: Recording) -> npt.NDArray[np.intp]:

@@ -16,10 +16,10 @@ from tunesmith.bench.recording.record_space import (
     restricted,
     write_recording,
 )
-from tunesmith.errors import StoreError
 from tunesmith.problem import MeasureSettings
 from tunesmith.progress import Progress
 from tunesmith.store import open_store
+from tunesmith.tuning.result import check_stored
 
 LAYER = "resnet18.C12"
 SKETCH = "cpu_winograd"
@@ -54,8 +54,7 @@ def record_whole(
     check_output(output, part)
     with open_store(str(folder / "tuning.db")) as store:
         recording = record(part, sample=None, seed=0, store=store, progress=progress)
-    if recording.result.failure:
-        raise StoreError(recording.result.failure)
+    check_stored(recording.result)
     if not recording.complete:
         raise KeyboardInterrupt
     write_recording(output, recording)

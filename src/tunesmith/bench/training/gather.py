@@ -18,6 +18,7 @@ from tunesmith.store import Store
 from tunesmith.target import Target
 from tunesmith.task import Task
 from tunesmith.transfer.training_set import TrainingSet
+from tunesmith.tuning.result import check_stored
 from tunesmith.tuning.tune import tune
 
 # Trials that are compared by their order need no more.
@@ -55,8 +56,8 @@ def gather(
     """Fill a store with random trials of operators; those that it has count.
 
     ``progress`` is told of each operator's run by the operator's number. Raises ``UsageError`` for
-    a target that cannot be measured here or has no sketch for an operator, and
-    ``KeyboardInterrupt`` if Ctrl-C ended it.
+    a target that cannot be measured here or has no sketch for an operator, ``StoreError`` where
+    trials cannot be stored, and ``KeyboardInterrupt`` if Ctrl-C ended it.
     """
     target.check_measurable(instead="--target cpu")
     with LocalMeasurers() as measurers:
@@ -75,3 +76,4 @@ def gather(
             )
             if result.stopped is Stop.INTERRUPTED:
                 raise KeyboardInterrupt
+            check_stored(result)

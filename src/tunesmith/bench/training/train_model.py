@@ -1,8 +1,8 @@
 """``tunesmith bench train-model``: the model that ships, and how good it is on what is new to it.
 
 It is tested on whole networks that it did not learn from, and, where there are records of several
-kinds of processor, on each kind after learning from the others. Of a kind are processors of one
-name that run code for one instruction set.
+kinds of processor, on each kind after learning from other processors. Of a kind are processors of
+one name that run code for one instruction set.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ def train_model(sets: Sequence[TrainingSet], tell: Tell = lambda _: None) -> Tra
         )
     tell("the model of all trials")
     model = learn(series)
-    named = _kinds(sets)
+    machines = {each.machine: _machine(one) for one in sets for each in one.series}
+    named = _kinds(series, machines)
     by_network = _by_network(series, tell)
     figures: dict[str, Any] = {
         "estimates": summary(scores(series, partial(predicted, None))),
@@ -62,8 +63,9 @@ def train_model(sets: Sequence[TrainingSet], tell: Tell = lambda _: None) -> Tra
                 "networks": summary([it for it in by_network if _kind(it, named) == name]),
                 "model": summary(found),
             }
-            for name, those, found in _by_processor(series, named, tell)
+            for name, those, found in _by_processor(series, named, machines, tell)
         },
+        "sets": [_described(one) for one in sets],
     }
     origin = {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -72,15 +74,14 @@ def train_model(sets: Sequence[TrainingSet], tell: Tell = lambda _: None) -> Tra
         "networks": sorted({name for each in series for name in each.networks}),
         "held_out": figures,
     }
-    figures["sets"] = [_described(one) for one in sets]
     return Trained(replace(model, origin=origin), figures)
 
 
-def _kinds(sets: Sequence[TrainingSet]) -> dict[tuple[str, str], str]:
+def _kinds(series: Sequence[Series], machines: Mapping[str, str]) -> dict[tuple[str, str], str]:
     """The names of the kinds of processor, by the processor that code is for and the fingerprint of
-    the machine that ran it: the former alone where all machines that ran its code have one name."""
-    machines = {each.machine: _machine(one) for one in sets for each in one.series}
-    ran = {(_processor(each), each.machine) for one in sets for each in one.series}
+    the machine that ran it: the former alone where all machines that ran its code have one name.
+    ``machines`` have their names by fingerprint."""
+    ran = {(_processor(each), each.machine) for each in series}
     of_code: dict[str, set[str]] = {}
     for code, machine in ran:
         of_code.setdefault(code, set()).add(machines[machine])
@@ -127,15 +128,20 @@ def _by_network(series: Sequence[Series], tell: Tell) -> list[Score]:
 
 
 def _by_processor(
-    series: Sequence[Series], kinds: Mapping[tuple[str, str], str], tell: Tell
+    series: Sequence[Series],
+    kinds: Mapping[tuple[str, str], str],
+    machines: Mapping[str, str],
+    tell: Tell,
 ) -> list[tuple[str, list[Series], list[Score]]]:
-    """Each kind with its series, and the scores of a model of the others'."""
+    """Each kind with its series, and the scores of a model of other processors', which does not
+    know what the same processor ran of another instruction set either."""
     processors = sorted({_kind(each, kinds) for each in series})
     found = []
     for processor in processors if len(processors) > 1 else ():
         tell(f"processor held out: {processor}")
         own = [each for each in series if _kind(each, kinds) == processor]
-        others = [each for each in series if _kind(each, kinds) != processor]
+        same = {machines[each.machine] for each in own}
+        others = [each for each in series if machines[each.machine] not in same]
         try:
             found.append((processor, own, scores(own, partial(predicted, learn(others)))))
         except TooFewTrialsError:

@@ -14,10 +14,11 @@ from tunesmith.cli.output import command_line, print_page, remark
 from tunesmith.errors import UsageError, unknown_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
+    from tunesmith.bench.autotvm.page import Figures
     from tunesmith.bench.autotvm.parts import Part
-    from tunesmith.bench.autotvm.product import ProductSettings
+    from tunesmith.bench.autotvm.product_row import ProductSettings, Row
     from tunesmith.bench.compare.compare import Comparison
     from tunesmith.bench.compare.runs import Results, Run
     from tunesmith.operators import Operator
@@ -66,16 +67,14 @@ def autotvm(
 ) -> None:
     """Repeat an experiment on learned cost models, or measure what they are worth."""
     from tunesmith.bench.autotvm.experiments import PARTS
-    from tunesmith.bench.autotvm.product import ProductSettings
+    from tunesmith.bench.autotvm.product_row import ProductSettings
     from tunesmith.bench.compare.problems import RECORDED
     from tunesmith.bench.compare.runs import CompareSettings
 
     if part not in {*PARTS, PRODUCT, SPEED}:
         raise unknown_name("part", part, [*PARTS, PRODUCT, SPEED])
-    if quick and output == opt.FIGURES:
-        raise UsageError(
-            f"{opt.FIGURES} is for figures of long runs: name a folder for --quick by -o"
-        )
+    if quick:
+        opt.check_quick(output)
     if part == SPEED:
         _refuse(
             "speed times what it times",
@@ -100,6 +99,10 @@ def autotvm(
         return
     _refuse("only product has operators of networks", operators=operators)
     chosen = PARTS[part]
+    if fresh and problem and chosen.sources and chosen.measured:
+        raise UsageError(
+            f"--fresh sets aside what all problems of {part} learned from: leave out --problem"
+        )
     if quick:
         chosen = replace(chosen, repeats=_QUICK_REPEATS, trials=_QUICK_TRIALS)
     if repeats is not None or trials is not None:
@@ -135,16 +138,18 @@ def _experiment(
     from tunesmith.bench.autotvm.figures import part_figures
     from tunesmith.bench.autotvm.page import read_models, write_models
 
-    figures = read_models(output)
-    before = figures["parts"].get(part.name)
+    before = read_models(output)["parts"].get(part.name)
 
-    def write(results: Results) -> str:
+    def write(results: Results) -> tuple[Figures, str]:
         found, pictures = part_figures(part, comparison, results, command_line())
+        figures = read_models(output)  # now: other parts may have been written meanwhile
         figures["parts"][part.name] = found
-        return write_models(output, figures, pictures)
+        return figures, write_models(output, figures, pictures)
 
     replaced = before["runs"]["done"] if before else 0
-    page = carry_out_and_write(comparison, write, fresh=fresh, asked=asked, replaced=replaced)
+    figures, page = carry_out_and_write(
+        comparison, write, fresh=fresh, asked=asked, replaced=replaced
+    )
     print_page(figures, page, as_json=as_json, written=output / "models.md")
 
 
@@ -152,15 +157,18 @@ def _speed(output: Path, *, as_json: bool) -> None:
     from tunesmith.bench.autotvm.page import on_other_machines, read_models, write_models
     from tunesmith.bench.autotvm.speed import measure_speed, split_features
 
-    figures: dict[str, Any] = read_models(output)
-    figures["speed"] = on_other_machines(figures["speed"])
+    read_models(output)  # whose complaint is due now
+    speeds: list[Mapping[str, Any]] = []
+    programs: list[Mapping[str, Any]] = []
     for row in measure_speed():
         remark(f"{row['what']}: {row['seconds']:.2f} s")
-        figures["speed"].append(row)
-    figures["program"] = on_other_machines(figures.get("program", ()))
+        speeds.append(row)
     for row in split_features():
         remark(f"features of a program of {row['sketch']}: {1e3 * row['seconds']:.1f} ms")
-        figures["program"].append(row)
+        programs.append(row)
+    figures = read_models(output)
+    figures["speed"] = [*on_other_machines(figures["speed"]), *speeds]
+    figures["program"] = [*on_other_machines(figures.get("program", ())), *programs]
     page = write_models(output, figures, {})
     print_page(figures, page, as_json=as_json, written=output / "models.md")
 
@@ -189,14 +197,17 @@ def _product(
     if not files:
         raise UsageError(f"there is no training set in {folder}: name its folder by --data")
     series = [each for path in files for each in read_training_set(path).series]
-    figures: dict[str, Any] = read_models(output)
-    if fresh:
-        figures["product"] = [
+
+    def kept() -> list[Row]:
+        """The rows there that are not measured anew."""
+        return [
             row
-            for row in figures["product"]
-            if size_of(row) != settings.size or (names and row["network"] not in names)
+            for row in read_models(output)["product"]
+            if not fresh or size_of(row) != settings.size or (names and row["network"] not in names)
         ]
-    if elsewhere(figures["product"], settings):
+
+    known = kept()
+    if elsewhere(known, settings):
         raise UsageError(
             "the rows there were measured on another machine, and these would not be comparable: "
             "name another folder by -o, or measure all anew with --fresh and without --problem"
@@ -206,11 +217,18 @@ def _product(
         remark(f"{network}: {operator.label}")
         return lambda _: None
 
-    page = ""
+    def write(new: Sequence[Row]) -> tuple[Figures, str]:
+        rows = kept()
+        for row in new:
+            rows = [*without(rows, row), row]
+        figures = {**read_models(output), "product": rows}
+        return figures, write_models(output, figures, {})
+
+    new: list[Row] = []
     for row in measure_product(
-        series, names or networks_of(series), settings, known=figures["product"], watch=watch
+        series, names or networks_of(series), settings, known=known, watch=watch
     ):
-        figures["product"] = [*without(figures["product"], row), row]
-        page = write_models(output, figures, {})
-    page = page or write_models(output, figures, {})
+        new.append(row)
+        write(new)
+    figures, page = write(new)
     print_page(figures, page, as_json=as_json, written=output / "models.md")

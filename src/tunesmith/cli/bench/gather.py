@@ -33,8 +33,10 @@ def gather(
     from tunesmith.bench.training.gather import GatherSettings, operators_of
     from tunesmith.bench.training.gather import gather as measured
     from tunesmith.reports.build_progress import BuildProgress
+    from tunesmith.reports.format import counted
     from tunesmith.store import open_store
     from tunesmith.target import Target
+    from tunesmith.task import Task
     from tunesmith.transfer.training_set import read_training_set
 
     if every < 1:
@@ -50,8 +52,10 @@ def gather(
                 live.update(trials * number + state.trials)
 
             measured(operators, device, opened, settings, progress=watch)
-        done = sum(summary.trials for summary in opened.tasks())
+        keys = {Task(operator, device).key for operator in operators}
+        done = sum(summary.trials for summary in opened.tasks() if summary.key in keys)
         if as_json:
             print_json({"store": opened.name, "tasks": len(operators), "trials": done})
         else:
-            console().print(f"{opened.name}: {done:,} trials of {len(operators)} tasks")
+            found = f"{counted(done, 'trial')} of {counted(len(operators), 'task')}"
+            console().print(f"{opened.name}: {found}")

@@ -40,11 +40,9 @@ def gevo(
     if seconds is not None and not seconds > 0:
         raise UsageError(f"--seconds must be positive, not {seconds:g}")
     if output is None:
-        if quick:
-            raise UsageError(
-                f"{opt.FIGURES} is for figures of long runs: name a folder for --quick by -o"
-            )
         output = opt.FIGURES
+        if quick:
+            opt.check_quick(output)
     from tunesmith.bench.gevo.cases import CASES
     from tunesmith.bench.gevo.edits import drawn_edits
     from tunesmith.bench.gevo.gpu import ARCHITECTURE, check_edits

@@ -45,14 +45,17 @@ def replay(
 
     if part not in {*PARTS, PLANE}:
         raise unknown_name("part", part, [*PARTS, PLANE])
-    if quick and output == opt.FIGURES:
-        raise UsageError(
-            f"{opt.FIGURES} is for figures of long runs: name a folder for --quick by -o"
-        )
+    if quick:
+        opt.check_quick(output)
     for name, value in (("repeats", repeats), ("trials", trials)):
         if value is not None and value < 1:
             raise UsageError(f"{name} must be 1 or more, not {value}")
     if part == PLANE:
+        if data is not None or fresh:
+            raise UsageError(
+                "plane searches functions of its own, and keeps no runs: leave out --data and "
+                "--fresh"
+            )
         _plane(output, repeats, trials, seed, quick=quick, as_json=as_json)
         return
     chosen = PARTS[part].quick() if quick else PARTS[part]
@@ -72,7 +75,7 @@ def _replay(
 ) -> None:
     """Do the runs, or what is left of them, and write their part of the page."""
     from tunesmith.bench.papers.experiment import RUNS
-    from tunesmith.bench.papers.page import PAGE, open_folder, write_search
+    from tunesmith.bench.papers.page import PAGE, open_folder, runs_of, write_search
     from tunesmith.bench.papers.replayed.figures import replay_data
 
     kept = output / RUNS / f"replay-{part.name}{'-quick' if quick else ''}"
@@ -83,7 +86,8 @@ def _replay(
         figures, pictures = replay_data(part, comparison, results)
         return write_search(output, f"replay-{part.name}", figures, pictures, command_line())
 
-    written, section = carry_out_and_write(comparison, write, fresh=fresh)
+    replaced = runs_of(output, f"replay-{part.name}")
+    written, section = carry_out_and_write(comparison, write, fresh=fresh, replaced=replaced)
     print_page(written, section, as_json=as_json, written=output / PAGE)
 
 

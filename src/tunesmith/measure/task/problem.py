@@ -105,6 +105,11 @@ class TaskProblem:
     def features(self, configs: Sequence[Config], kind: str) -> Array | None:
         return None if kind == "configuration" else self._features.of(configs, kind)
 
+    def features_cost(self, configs: Sequence[Config]) -> float:
+        """The CPU seconds that making those features of configs took that are not of the
+        configuration; 0 for configs of which they were not asked for."""
+        return self._features.seconds_of(configs)
+
     @cached_property
     def _features(self) -> ProgramFeatureCache:
         return ProgramFeatureCache(self.task.operator, self.task.target, self.sketch)

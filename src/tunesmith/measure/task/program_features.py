@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import logging
 import os
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -38,13 +39,15 @@ _CONTEXTS_KEPT = 4096
 
 
 class ProgramFeatureCache:
-    """Features of the programs of an operator by a sketch; each program is made once."""
+    """Features of the programs of an operator by a sketch; each program is made once, and how long
+    that took is kept."""
 
     def __init__(self, operator: Operator, target: Target, sketch: Sketch) -> None:
         self._operator = operator
         self._target = target
         self._sketch = sketch
         self._known: dict[Config, Vectors | None] = {}
+        self._seconds: dict[Config, float] = {}
         self._has_told = False
 
     def of(self, configs: Sequence[Config], kind: str) -> Array:
@@ -59,6 +62,11 @@ class ProgramFeatureCache:
             if vectors is not None:
                 row[:] = vectors[kind]
         return rows
+
+    def seconds_of(self, configs: Iterable[Config]) -> float:
+        """The CPU seconds that it took to make the programs and features of configs; what was not
+        asked for, or crashed its process, took none."""
+        return sum(self._seconds.get(config, 0.0) for config in configs)
 
     def _make(self, configs: Sequence[Config]) -> None:
         chunks = [
@@ -77,11 +85,12 @@ class ProgramFeatureCache:
         target = self._target.resolved()
         calls = [(self._operator, target, self._sketch, chunk) for chunk in chunks]
         failed = {}
-        for number, made in _pool().map(features_of_programs, calls):
+        for number, made in _pool().map(timed_features, calls):
             if isinstance(made, FailedCall):
                 failed[chunks[number]] = made.reason
-            else:
-                self._known.update(zip(chunks[number], made, strict=True))
+                continue
+            for config, (vectors, seconds) in zip(chunks[number], made, strict=True):
+                self._known[config], self._seconds[config] = vectors, seconds
         return failed
 
     def _tell(self, reason: str) -> None:
@@ -100,6 +109,18 @@ def features_of_programs(
 ) -> list[Vectors | None]:
     """All features of the programs of configs, by kind; None for those that cannot be scheduled."""
     return [_features(operator, target, sketch, config) for config in configs]
+
+
+def timed_features(
+    operator: Operator, target: Target, sketch: Sketch, configs: Iterable[Config]
+) -> list[tuple[Vectors | None, float]]:
+    """The same, each with the CPU seconds of this process that it took."""
+    found = []
+    for config in configs:
+        start = time.process_time()
+        vectors = _features(operator, target, sketch, config)
+        found.append((vectors, time.process_time() - start))
+    return found
 
 
 def _features(operator: Operator, target: Target, sketch: Sketch, config: Config) -> Vectors | None:
@@ -152,10 +173,15 @@ def _lengths() -> Mapping[str, int]:
     return {kind: len(vector) for kind, vector in of_nothing.items()}
 
 
+def workers() -> int:
+    """How many processes make programs side by side."""
+    return len(os.sched_getaffinity(0))
+
+
 @cache
 def _pool() -> WorkerPool:
     """A worker for each processor of this machine, whatever programs are for. They last as long as
     this process: starting one takes a second."""
-    pool = WorkerPool(len(os.sched_getaffinity(0)), _TIMEOUT)
+    pool = WorkerPool(workers(), _TIMEOUT)
     atexit.register(pool.__exit__)
     return pool

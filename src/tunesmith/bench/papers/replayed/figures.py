@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -69,7 +69,7 @@ def replay_data(
             for share in moments
             for line in part.lines
             for other in line.beside
-            if (row := _pair(results, line.name, other, share))
+            if (row := _pair(summary, line.name, other, share))
         ],
         "crashes": summary.crashes,
         "pictures": files,
@@ -155,13 +155,13 @@ def _found(cell: Cell, share: float | None) -> dict[str, Any]:
     }
 
 
-def _pair(results: Results, name: str, other: str, share: float | None) -> dict[str, Any] | None:
+def _pair(summary: Summary, name: str, other: str, share: float | None) -> dict[str, Any] | None:
     """How many ``times`` as fast the best of a line is as the other's by a moment: the geometric
     mean over pairs of runs of the same problem and seed, with its ``error``; and in how many of the
     ``pairs`` it is ``better``, and not ``worse``. None without a pair in which both found one."""
     logs = [
         math.log(theirs / ours)
-        for ours, theirs in _paired(results, name, other, lambda problem: _after(problem, share))
+        for ours, theirs in _paired(summary, name, other, share)
         if math.isfinite(ours) and math.isfinite(theirs)
     ]
     if not logs:
@@ -180,17 +180,14 @@ def _pair(results: Results, name: str, other: str, share: float | None) -> dict[
 
 
 def _paired(
-    results: Results, name: str, other: str, after: Callable[[Problem], Trials]
+    summary: Summary, name: str, other: str, share: float | None
 ) -> Iterator[tuple[float, float]]:
-    """The seconds of the bests of two lines, of runs of the same problem and repeat."""
-    runs: dict[str, dict[tuple[Problem, int], Trace]] = {name: {}, other: {}}
-    for run, trace in results.traces.items():
-        if run.tuner.label in runs:
-            runs[run.tuner.label][run.problem, run.repeat] = trace
-    for key, trace in runs[name].items():
-        if key in runs[other]:
-            trials = after(key[0])
-            yield _seconds(trace, trials), _seconds(runs[other][key], trials)
+    """The seconds of the bests of two lines by a moment, of runs of the same problem and repeat."""
+    cells = {(cell.tuner.label, cell.problem): cell for cell in summary.cells}
+    for problem in summary.problems:
+        after = _after(problem, share)
+        for ours, theirs in cells[name, problem].beside(cells[other, problem]).values():
+            yield _seconds(ours, after), _seconds(theirs, after)
 
 
 def _boxes(summary: Summary, shares: Sequence[float]) -> Figure:

@@ -6,7 +6,6 @@ random function as there: a sum of hills.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,7 @@ import numpy.typing as npt
 
 from tunesmith.bench.pages.charts import new_figure, styled, svg_texts
 from tunesmith.bench.pages.templates import markdown, table
+from tunesmith.bench.papers.estimate import Estimate
 from tunesmith.measurement import Measurement, Outcome
 from tunesmith.reports import format as fmt
 from tunesmith.space import Ordinal, Space
@@ -103,11 +103,12 @@ def plane_data(settings: PlaneSettings) -> tuple[dict[str, Any], dict[str, str]]
             way = visited(name, speeds, settings, settings.seed + number)
             ways.setdefault(name, way)
             bests.append(max(float(speeds[place]) for place in way))
+        best = Estimate.mean(bests)
         rows.append(
             {
                 "tuner": name,
-                "best": float(np.mean(bests)),
-                "error": float(np.std(bests, ddof=1) / math.sqrt(len(bests))),
+                "best": best.value,
+                "error": best.error,
                 "found": float(np.mean(np.isclose(bests, 1.0))),
             }
         )
