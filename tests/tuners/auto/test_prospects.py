@@ -42,7 +42,7 @@ def test_where_all_work_that_makes_no_difference() -> None:
 
 def test_one_that_surely_fails_is_not_ruled_out() -> None:
     """It promises two hundred times as much, with the least chance of one in fifty."""
-    values = np.array([[0.0, 0.0, 0.4], [0.0, 0.0, -4.0]])
+    values = np.array([[0.0, 0.0, 3.0], [0.0, 0.0, -4.0]])
     assert prospects(values, share=0.5, trend=np.array([-100.0, 0.0])).take(()) == 0
     assert prospects(values, share=0.5, trend=np.array([-10.0, 0.0])).take(()) == 1
 
