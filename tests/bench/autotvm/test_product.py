@@ -130,7 +130,8 @@ def test_shares_are_of_the_fastest() -> None:
 
 
 def test_what_fails_has_no_share_of_the_speed() -> None:
-    assert shares([2.0, Outcome.WRONG_ANSWER, 4.0]) == [1.0, 0.0, 0.5]
+    for failed in (Outcome.WRONG_ANSWER, Outcome.INSTANTIATION_ERROR, Outcome.UNKNOWN_ERROR):
+        assert shares([2.0, failed, 4.0]) == [1.0, 0.0, 0.5]
 
 
 def test_where_one_runs_out_of_time_all_are_measured_again() -> None:

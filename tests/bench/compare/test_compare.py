@@ -146,6 +146,9 @@ def test_runs_with_other_limits_and_seeds_are_kept_beside_each_other(make: Make)
     found = kept.load(run)
     assert found is not None
     assert found.seconds.tolist() == trace.seconds.tolist()
+    kept.save(run, found)
+    assert kept.path(run).exists()
+    assert not kept._path_of_old(run).exists()
     make("random", repeats=1, trials=500).forget()
     assert not list(kept.folder.iterdir())
 

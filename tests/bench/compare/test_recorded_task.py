@@ -25,7 +25,7 @@ from tunesmith.errors import UsageError
 from tunesmith.features.kinds import FeatureKind
 from tunesmith.measure.recorded.recording import load_recording
 from tunesmith.measure.task.problem import TaskProblem
-from tunesmith.measure.task.program_features import workers
+from tunesmith.measure.task.program_features import side_by_side
 from tunesmith.tuners.view import OfConfigs
 
 LAYERS = Path(__file__).parents[3] / "data" / "replay" / "layers"
@@ -78,7 +78,7 @@ def test_programs_count_once_in_each_run() -> None:
         features(configs[:2], "context-relation")
         features(configs, "context-relation")
         features(configs[:2], "loop-context")
-        assert made.seconds == pytest.approx(problem.features_cost(configs) / workers())
+        assert made.seconds == pytest.approx(problem.features_cost(configs))
         assert made.seconds > 0.0
 
 
@@ -112,7 +112,14 @@ def test_a_run_that_looks_at_programs_thinks_for_as_long_as_they_take(
     assert run_job(job) == {"done": True}
     trace = load_trace(tmp_path / "run.npz", "this")
     assert trace is not None
-    assert trace.time["search"] > 500.0 * 4 / workers(), "of the first batch, at least"
+    assert trace.time["search"] > 500.0 * 4, "of the first batch, at least"
+
+
+def test_as_many_processes_make_programs_as_there_are_chunks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(8)))
+    assert [side_by_side(count) for count in (0, 1, 16, 17, 64, 1000)] == [1, 1, 1, 2, 4, 8]
 
 
 @pytest.fixture

@@ -74,7 +74,7 @@ def test_the_best_first(two: Summary) -> None:
     assert [first[0], first[3]] == ["genetic", "98.1 %"]
 
 
-def test_evaluations_to_a_value() -> None:
+def test_trials_to_a_value() -> None:
     assert trials_to(trace(3.0, INF, 2.0, 1.0), 2.0) == 3
     assert trials_to(trace(3.0), 2.0) == INF
     assert trials_to(trace(INF), INF) == INF

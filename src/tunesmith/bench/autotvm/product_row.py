@@ -17,7 +17,7 @@ from tunesmith.budget import Budget, Stop
 from tunesmith.errors import TunesmithError
 from tunesmith.measure.local.measurers import LocalMeasurers
 from tunesmith.measure.task.portfolio import joined, problems_of
-from tunesmith.measurement import Candidate, Measurement
+from tunesmith.measurement import Candidate, Measurement, Outcome
 from tunesmith.operators import Operator
 from tunesmith.problem import MeasureSettings
 from tunesmith.progress import Progress
@@ -45,6 +45,9 @@ ALONE = "estimates_alone"
 # In so many rounds those that are compared take turns: on two cores of a shared machine, shares of
 # the same programs differed by up to a third from one comparison of seven rounds to the next.
 _ROUNDS = 31
+
+# These say more of the machine at that moment than of the program.
+_LATE = (Outcome.BUILD_TIMEOUT, Outcome.RUN_TIMEOUT)
 
 Row = dict[str, Any]
 Size = tuple[int, int]
@@ -202,7 +205,8 @@ def shares_of_fastest(
         for _ in range(2):
             times = {
                 it.candidate: it.seconds
-                for it in play_off.verdicts(measurer.play_off(different, _ROUNDS))
+                for it in measurer.play_off(different, _ROUNDS)
+                if it.outcome not in _LATE
             }
             if len(times) == len(different):
                 break

@@ -15,7 +15,7 @@ from tunesmith.features.kinds import FeatureKind
 from tunesmith.features.program.vectors import without_estimates
 from tunesmith.measure.recorded.recording import Recording, load_recording
 from tunesmith.measure.task.problem import TaskProblem
-from tunesmith.measure.task.program_features import workers
+from tunesmith.measure.task.program_features import side_by_side
 from tunesmith.models.boosted_trees import BoostedTrees, Growth
 from tunesmith.operators import parse_operator
 from tunesmith.space import Config
@@ -56,7 +56,8 @@ class MadePrograms:
     """The programs that a run has asked for, and the ``seconds`` that making them takes.
 
     A process makes each once, for all its runs; here it counts in each of them. In a run on real
-    hardware workers make them side by side, so the CPU time of all is divided by their number.
+    hardware several processes make them side by side, so their CPU time is divided by the number of
+    these.
     """
 
     def __init__(self) -> None:
@@ -67,7 +68,7 @@ class MadePrograms:
         """Count those of configs that are new; features of all have been made."""
         new = [config for config in dict.fromkeys(configs) if config not in self._known]
         self._known.update(new)
-        self.seconds += problem.features_cost(new) / workers()
+        self.seconds += problem.features_cost(new) / side_by_side(len(new))
 
 
 def features_of(

@@ -203,7 +203,10 @@ class KeptRuns:
 
     def save(self, run: Run, trace: Trace) -> None:
         """Keep a trace, which is by the real clock. Raises ``TunesmithError`` where that fails."""
-        save_trace(self.path(run), trace, self.identity(run))
+        identity, old = self.identity(run), self._path_of_old(run)
+        save_trace(self.path(run), trace, identity)
+        if load_trace(old, identity) is not None:
+            old.unlink()
 
     def remove(self, runs: Iterable[Run], *, all_repeats: bool = False) -> None:
         """Keep nothing of these runs, whatever their seeds and limits, nor, with ``all_repeats``,
@@ -279,7 +282,7 @@ def _sources(run: Run) -> dict[str, Any]:
             found["seen"] = _seen(run.problem.path, run.tuner.sees)
         if learns:
             found["sources"] = [load_recording(path).digest for path in run.problem.sources]
-        if run.tuner.reads_programs:
+        if run.tuner.looks_at_programs:
             found["making_programs"] = "counts"  # of old it did not
     return found
 

@@ -28,7 +28,7 @@ from tunesmith.progress import PHASES
 Floats = npt.NDArray[np.float64]
 
 WANTED_SHARE = 0.95
-"""Of the optimum's speed; how many evaluations that takes is in the tables."""
+"""Of the optimum's speed; how many trials that takes is in the tables."""
 
 
 @dataclass(frozen=True)

@@ -90,7 +90,7 @@ class TunerChoice:
         return found
 
     @property
-    def reads_programs(self) -> bool:
+    def looks_at_programs(self) -> bool:
         """Whether a model of its own or of others learns from features of programs."""
         return bool({getattr(self.tuner, "features", None), self.transfer} & _OF_PROGRAMS)
 
@@ -102,7 +102,7 @@ class TunerChoice:
         model = getattr(self.tuner, "model", None)
         if isinstance(model, str) and model in MODELS.names():
             found |= sources_of(MODELS.get(model).__module__)
-        if self.reads_programs:
+        if self.looks_at_programs:
             for module in _FEATURES:
                 found |= sources_of(module, _FEATURES)
         if self.transfer is not None:

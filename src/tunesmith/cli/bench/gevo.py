@@ -41,8 +41,8 @@ def gevo(
         raise UsageError(f"--seconds must be positive, not {seconds:g}")
     if output is None:
         output = opt.FIGURES
-        if quick:
-            opt.check_quick(output)
+    if quick:
+        opt.check_quick(output)
     from tunesmith.bench.gevo.cases import CASES
     from tunesmith.bench.gevo.edits import drawn_edits
     from tunesmith.bench.gevo.gpu import ARCHITECTURE, check_edits

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import logging
+import math
 import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -173,8 +174,12 @@ def _lengths() -> Mapping[str, int]:
     return {kind: len(vector) for kind, vector in of_nothing.items()}
 
 
-def workers() -> int:
-    """How many processes make programs side by side."""
+def side_by_side(programs: int) -> int:
+    """How many processes make so many programs at a time; 1 of none."""
+    return max(1, min(_workers(), math.ceil(programs / _CHUNK)))
+
+
+def _workers() -> int:
     return len(os.sched_getaffinity(0))
 
 
@@ -182,6 +187,6 @@ def workers() -> int:
 def _pool() -> WorkerPool:
     """A worker for each processor of this machine, whatever programs are for. They last as long as
     this process: starting one takes a second."""
-    pool = WorkerPool(workers(), _TIMEOUT)
+    pool = WorkerPool(_workers(), _TIMEOUT)
     atexit.register(pool.__exit__)
     return pool
