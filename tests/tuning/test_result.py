@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from tests.reports.documents import read
 from tests.scripted import Scripted, config
 from tunesmith.budget import Stop
-from tunesmith.errors import UsageError
+from tunesmith.errors import StoreError, UsageError
 from tunesmith.measure.function import FunctionProblem
 from tunesmith.measurement import Measurement, Outcome
-from tunesmith.tuning.result import Found, Result
+from tunesmith.tuning.result import Found, Result, check_finished
 
 MEASURED = Measurement(config(3), Outcome.NO_ERROR, (0.2, 0.1, 0.4))
 TIME = {"search": 0.1, "build": 0.2, "run": 0.3, "idle": 0.4, "total": 1.0}
@@ -41,6 +43,16 @@ def test_a_find_has_the_median_and_the_speed() -> None:
 
 def test_without_operations_there_is_no_speed() -> None:
     assert Found(Scripted(flops=None), MEASURED).gflops is None
+
+
+def test_a_run_that_did_not_finish() -> None:
+    check_finished(result(None))
+    with pytest.raises(KeyboardInterrupt):
+        check_finished(replace(result(None), stopped=Stop.INTERRUPTED))
+    with pytest.raises(StoreError, match="disk is full; 'tunesmith import rest.jsonl' adds the re"):
+        check_finished(
+            replace(result(None), failure="the disk is full", rescued=Path("rest.jsonl"))
+        )
 
 
 def test_only_a_task_has_kernels() -> None:

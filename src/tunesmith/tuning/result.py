@@ -67,6 +67,20 @@ class HasStored(Protocol):
     def rescued(self) -> Path | None: ...
 
 
+class HasEnded(HasStored, Protocol):
+    """The same, of one that Ctrl-C may have ended."""
+
+    @property
+    def stopped(self) -> Stop: ...
+
+
+def check_finished(result: HasEnded) -> None:
+    """Raise ``KeyboardInterrupt`` if Ctrl-C ended a run, and like ``check_stored``."""
+    if result.stopped is Stop.INTERRUPTED:
+        raise KeyboardInterrupt
+    check_stored(result)
+
+
 def check_stored(result: HasStored) -> None:
     """Raise ``StoreError`` if not all trials of a run could be stored."""
     if result.failure:

@@ -156,7 +156,7 @@ def _pairs(own: Sequence[Cell], others: Sequence[Cell]) -> list[_Pair]:
         _Pair(first, second, cell.optimum)
         for cell in own
         if cell.problem in of_problems
-        for first, second in cell.beside(of_problems[cell.problem]).values()
+        for first, second in cell.beside(of_problems[cell.problem])
     ]
 
 
@@ -203,7 +203,7 @@ class _Curves(NamedTuple):
 
 
 def _curves(cells: Iterable[Cell], limit: int) -> dict[Problem, _Curves]:
-    """Those of cells of different problems, by these."""
+    """The curves of cells, each of another problem, by their problems."""
     trials = np.arange(1, limit + 1)
     return {
         cell.problem: _Curves(

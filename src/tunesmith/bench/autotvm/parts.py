@@ -77,7 +77,8 @@ class Part:
         return any("features=" in line.tuner for line in self.lines if line.name in names)
 
     def looks_at_programs(self, names: Collection[str]) -> bool:
-        """The same, or models of other spaces do."""
+        """Whether models of lines of these names, of the run or of other spaces, learn from
+        features of programs."""
         others = (line for line in self.lines if line.name in names)
         return self.reads_programs(names) or any(it.transfer in PROGRAM_FEATURES for it in others)
 

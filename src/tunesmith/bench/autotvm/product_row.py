@@ -13,7 +13,7 @@ from typing import Any
 
 from tunesmith.bench.pages.curves import improvements
 from tunesmith.bench.pages.provenance import origin_now
-from tunesmith.budget import Budget, Stop
+from tunesmith.budget import Budget
 from tunesmith.errors import TunesmithError
 from tunesmith.measure.local.measurers import LocalMeasurers
 from tunesmith.measure.task.portfolio import joined, problems_of
@@ -30,7 +30,7 @@ from tunesmith.tuners import tuner
 from tunesmith.tuning import play_off
 from tunesmith.tuning.branches import Branches
 from tunesmith.tuning.incumbents import Incumbents
-from tunesmith.tuning.result import Found
+from tunesmith.tuning.result import Found, check_finished
 from tunesmith.tuning.tune import tune
 
 AT = (5, 20)
@@ -143,8 +143,7 @@ def _run(
             measurers=measurers,
             progress=progress,
         )
-        if result.stopped is Stop.INTERRUPTED:
-            raise KeyboardInterrupt
+        check_finished(result)
         assert result.session is not None
         if result.best is None:
             raise TunesmithError(f"nothing valid was found for {task.operator.label}")

@@ -93,7 +93,7 @@ def after_trials(summary: Summary) -> dict[str, Any]:
                 pair
                 for one, other in both
                 if not one.crashes and not other.crashes
-                for pair in one.beside(other).values()
+                for pair in one.beside(other)
             ]
             rows.append({"problems": name, "tuner": label, "after": _ratios(pairs)})
     return {"reference": reference, "rows": [row for row in rows if row["after"]]}

@@ -11,7 +11,7 @@ import numpy as np
 
 from tunesmith.bench.compare.problems import MeasuredProblem
 from tunesmith.bench.compare.simulated_trace import Trace
-from tunesmith.budget import Budget, Stop
+from tunesmith.budget import Budget
 from tunesmith.errors import TunesmithError, system_reason
 from tunesmith.measure.identity import digest
 from tunesmith.operators import Operator
@@ -23,7 +23,7 @@ from tunesmith.transfer.model import GlobalModel, learn, unlearned
 from tunesmith.transfer.training_set import stored_set
 from tunesmith.tuners import Tuner
 from tunesmith.tuners import tuner as tuner_by_name
-from tunesmith.tuning.result import check_stored
+from tunesmith.tuning.result import check_finished
 from tunesmith.tuning.tune import tune
 
 TRIALS = 500
@@ -76,9 +76,7 @@ def measure_run(
             transfer=model or False,
             progress=tell,
         )
-        if result.stopped is Stop.INTERRUPTED:
-            raise KeyboardInterrupt
-        check_stored(result)
+        check_finished(result)
         session = result.session
         assert session is not None
         records = list(opened.records(problem.key, session=session))
@@ -171,6 +169,4 @@ def _try(source: MeasuredProblem, number: int, name: str, store: Store, watch: W
         transfer=False,
         progress=tell,
     )
-    if result.stopped is Stop.INTERRUPTED:
-        raise KeyboardInterrupt
-    check_stored(result)
+    check_finished(result)

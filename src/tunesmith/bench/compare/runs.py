@@ -206,7 +206,7 @@ class KeptRuns:
         identity, old = self.identity(run), self._path_of_old(run)
         save_trace(self.path(run), trace, identity)
         if load_trace(old, identity) is not None:
-            old.unlink()
+            _unlink([old])
 
     def remove(self, runs: Iterable[Run], *, all_repeats: bool = False) -> None:
         """Keep nothing of these runs, whatever their seeds and limits, nor, with ``all_repeats``,
@@ -214,16 +214,10 @@ class KeptRuns:
 
         Raises ``TunesmithError`` where that is impossible.
         """
-        try:
-            for run in runs:
-                repeat = f"{run.repeat:03d}"
-                for ends in ("*",) if all_repeats else (repeat, f"????-{repeat}"):
-                    for path in self.folder.glob(f"{_stem(run)}-{ends}.npz"):
-                        path.unlink(missing_ok=True)
-        except OSError as error:
-            raise TunesmithError(
-                f"cannot remove {error.filename}: {system_reason(error)}: name another folder"
-            ) from error
+        for run in runs:
+            repeat = f"{run.repeat:03d}"
+            for ends in ("*",) if all_repeats else (repeat, f"????-{repeat}"):
+                _unlink(self.folder.glob(f"{_stem(run)}-{ends}.npz"))
 
     def path(self, run: Run) -> Path:
         """The file of a run."""
@@ -246,6 +240,16 @@ class KeptRuns:
                 "limits": self._limits(run),
             }
         )
+
+
+def _unlink(paths: Iterable[Path]) -> None:
+    try:
+        for path in paths:
+            path.unlink(missing_ok=True)
+    except OSError as error:
+        raise TunesmithError(
+            f"cannot remove {error.filename}: {system_reason(error)}: name another folder"
+        ) from error
 
 
 def _stem(run: Run) -> str:

@@ -33,15 +33,14 @@ WANTED_SHARE = 0.95
 
 @dataclass(frozen=True)
 class Cell:
-    """A tuner on a problem: the traces of the ``runs`` by their repeats, in the order of these.
+    """A tuner on a problem: the traces of its ``runs`` by their repeats, in the order of these.
 
-    ``scores`` is None where there is nothing to score by.
-
-    ``best`` holds the share of the optimum's speed that each repeat ended with. ``to_wanted`` is
-    the median number of trials until ``WANTED_SHARE`` of it, None unless more than half of the
-    repeats came that far, and ``reached`` the share of those that did. ``time`` are mean seconds of
-    a run by phase; ``outcomes`` and ``costs`` are configs, and the seconds they cost, by class,
-    over all repeats. Trials and seconds are those of the tuner's clock, which its multiplier slows.
+    ``scores`` is None where there is nothing to score by. ``best`` holds the share of the optimum's
+    speed that each repeat ended with. ``to_wanted`` is the median number of trials until
+    ``WANTED_SHARE`` of it, None unless more than half of the repeats came that far, and ``reached``
+    the share of those that did. ``time`` are mean seconds of a run by phase; ``outcomes`` and
+    ``costs`` are configs, and the seconds they cost, by class, over all repeats. Trials and seconds
+    are those of the tuner's clock, which its multiplier slows.
     """
 
     problem: Problem
@@ -62,13 +61,10 @@ class Cell:
         """Those of all runs."""
         return list(self.runs.values())
 
-    def beside(self, other: Cell) -> dict[int, tuple[Trace, Trace]]:
-        """The runs of both that have the same seed, by their repeats."""
-        return {
-            repeat: (trace, other.runs[repeat])
-            for repeat, trace in self.runs.items()
-            if repeat in other.runs
-        }
+    def beside(self, other: Cell) -> list[tuple[Trace, Trace]]:
+        """The runs of both that have the same seed."""
+        theirs = other.runs
+        return [(own, theirs[repeat]) for repeat, own in self.runs.items() if repeat in theirs]
 
     @property
     def tried(self) -> int:

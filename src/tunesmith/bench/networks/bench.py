@@ -16,7 +16,7 @@ from tunesmith.bench.networks.peers import network_peers, versions_of_network_pe
 from tunesmith.bench.networks.where import runtime_seconds, where_time_goes
 from tunesmith.bench.networks.workloads import NetworkWorkload
 from tunesmith.bench.pages.provenance import origin_now
-from tunesmith.budget import Budget, Stop
+from tunesmith.budget import Budget
 from tunesmith.errors import UsageError
 from tunesmith.networks import (
     CompiledNetwork,
@@ -30,7 +30,7 @@ from tunesmith.networks.zoo import ZOO
 from tunesmith.store import Store
 from tunesmith.target import Target
 from tunesmith.tuners import tuner
-from tunesmith.tuning.result import check_stored
+from tunesmith.tuning.result import check_finished
 
 Row = dict[str, Any]
 Watch = Callable[[], AbstractContextManager[Callable[[NetworkProgress], None]]]
@@ -160,9 +160,7 @@ class NetworkBench:
                     progress=progress,
                 )
             spent += result.seconds
-            if result.stopped is Stop.INTERRUPTED:
-                raise KeyboardInterrupt
-            check_stored(result)
+            check_finished(result)
             if number < len(parts):
                 libraries[EARLY] = network.build(self.store).save(folder / "early.so")
         return spent

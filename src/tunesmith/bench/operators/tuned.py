@@ -8,14 +8,14 @@ from typing import Any
 
 from tunesmith.bench.pages.curves import curve, start_share
 from tunesmith.bench.peers.sides import kernel_side
-from tunesmith.budget import Budget, Stop
+from tunesmith.budget import Budget
 from tunesmith.errors import TunesmithError
 from tunesmith.operators import Operator
 from tunesmith.progress import Progress
 from tunesmith.store import Session, Store
 from tunesmith.target import Target
 from tunesmith.task import Task
-from tunesmith.tuning.result import Result
+from tunesmith.tuning.result import Result, check_finished
 from tunesmith.tuning.tune import tune
 
 
@@ -53,10 +53,7 @@ def tune_workload(
         fresh=fresh,
         progress=watch,
     )
-    if result.stopped is Stop.INTERRUPTED:
-        raise KeyboardInterrupt
-    if result.failure:
-        raise TunesmithError(result.failure)
+    check_finished(result)
     if result.best is None:
         raise TunesmithError(f"{seconds:g} s of tuning: {result.reason}")
     assert result.session is not None

@@ -14,13 +14,14 @@ from typing import Any
 
 from tunesmith.bench.pages.curves import FIRST_TRIALS, improvements, share_at
 from tunesmith.bench.pages.provenance import origin_now
-from tunesmith.budget import Budget, Stop
+from tunesmith.budget import Budget
 from tunesmith.errors import TunesmithError, UsageError
 from tunesmith.operators import Operator
 from tunesmith.progress import Progress
 from tunesmith.store import open_store
 from tunesmith.target import Target
 from tunesmith.task import Task
+from tunesmith.tuning.result import check_finished
 from tunesmith.tuning.tune import tune
 
 WORKLOADS = (
@@ -102,8 +103,7 @@ def _run(
             prior=prior,
             progress=progress,
         )
-        if result.stopped is Stop.INTERRUPTED:
-            raise KeyboardInterrupt
+        check_finished(result)
         assert result.session is not None
         records = store.records(task.key, session=result.session)
         speeds = [record.measurement.throughput for record in records]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from tunesmith.budget import Budget, Stop
+from tunesmith.budget import Budget
 from tunesmith.measure.local.measurers import LocalMeasurers
 from tunesmith.operators import Operator
 from tunesmith.problem import MeasureSettings
@@ -18,7 +18,7 @@ from tunesmith.store import Store
 from tunesmith.target import Target
 from tunesmith.task import Task
 from tunesmith.transfer.training_set import TrainingSet
-from tunesmith.tuning.result import check_stored
+from tunesmith.tuning.result import check_finished
 from tunesmith.tuning.tune import tune
 
 # Trials that are compared by their order need no more.
@@ -74,6 +74,4 @@ def gather(
                 measurers=measurers,
                 progress=lambda state, number=number: progress(number, state),  # type: ignore[misc]
             )
-            if result.stopped is Stop.INTERRUPTED:
-                raise KeyboardInterrupt
-            check_stored(result)
+            check_finished(result)

@@ -198,15 +198,15 @@ def _product(
         raise UsageError(f"there is no training set in {folder}: name its folder by --data")
     series = [each for path in files for each in read_training_set(path).series]
 
-    def kept() -> list[Row]:
-        """The rows there that are not measured anew."""
+    def kept(figures: Figures) -> list[Row]:
+        """The rows that are not measured anew."""
         return [
             row
-            for row in read_models(output)["product"]
+            for row in figures["product"]
             if not fresh or size_of(row) != settings.size or (names and row["network"] not in names)
         ]
 
-    known = kept()
+    known = kept(read_models(output))
     if elsewhere(known, settings):
         raise UsageError(
             "the rows there were measured on another machine, and these would not be comparable: "
@@ -218,10 +218,10 @@ def _product(
         return lambda _: None
 
     def write(new: Sequence[Row]) -> tuple[Figures, str]:
-        rows = kept()
+        figures = read_models(output)  # now: other parts may have been written meanwhile
+        figures["product"] = kept(figures)
         for row in new:
-            rows = [*without(rows, row), row]
-        figures = {**read_models(output), "product": rows}
+            figures["product"] = [*without(figures["product"], row), row]
         return figures, write_models(output, figures, {})
 
     new: list[Row] = []

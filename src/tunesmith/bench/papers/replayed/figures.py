@@ -186,7 +186,7 @@ def _paired(
     cells = {(cell.tuner.label, cell.problem): cell for cell in summary.cells}
     for problem in summary.problems:
         after = _after(problem, share)
-        for ours, theirs in cells[name, problem].beside(cells[other, problem]).values():
+        for ours, theirs in cells[name, problem].beside(cells[other, problem]):
             yield _seconds(ours, after), _seconds(theirs, after)
 
 
