@@ -49,7 +49,7 @@ def test_a_run_that_did_not_finish() -> None:
     check_finished(result(None))
     with pytest.raises(KeyboardInterrupt):
         check_finished(replace(result(None), stopped=Stop.INTERRUPTED))
-    with pytest.raises(StoreError, match="disk is full; 'tunesmith import rest.jsonl' adds the re"):
+    with pytest.raises(StoreError, match=r"full; 'tunesmith import rest\.jsonl' adds the re"):
         check_finished(
             replace(result(None), failure="the disk is full", rescued=Path("rest.jsonl"))
         )
