@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -38,6 +39,7 @@ def summary(folder: Path, **files: str) -> list[str]:
         [*command, f"--rootdir={folder}", "-c", "/dev/null", folder],
         check=False,
         cwd=ROOT,
+        env={**os.environ, "PYTEST_ADDOPTS": ""},
         capture_output=True,
         text=True,
     )
