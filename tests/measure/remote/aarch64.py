@@ -29,7 +29,8 @@ def _missing() -> str | None:
     return None
 
 
-def _missing_of_device() -> str | None:
+def missing_of_device() -> str | None:
+    """What this machine lacks to run what is built for AArch64."""
     if shutil.which(_EMULATOR) is None:
         return f"an AArch64 device needs {_EMULATOR}"
     parts = _SYSTEM / "root" / "usr" / "bin" / "python3", _SYSTEM / "site" / "tvm"
@@ -41,9 +42,7 @@ def _missing_of_device() -> str | None:
 needs_linker = pytest.mark.skipif(_missing() is not None, reason=str(_missing()))
 """For tests that build for AArch64."""
 
-needs_aarch64 = pytest.mark.skipif(
-    _missing_of_device() is not None, reason=str(_missing_of_device())
-)
+needs_aarch64 = pytest.mark.skipif(missing_of_device() is not None, reason=str(missing_of_device()))
 """For tests that run what is built for AArch64."""
 
 

@@ -15,9 +15,10 @@ import pytest
 
 from tests.cli.command import Process, eventually
 
-needs_tracker = pytest.mark.skipif(
-    importlib.util.find_spec("tornado") is None, reason="the tracker needs tornado"
+MISSING_OF_TRACKER = (
+    None if importlib.util.find_spec("tornado") is not None else "the tracker needs tornado"
 )
+needs_tracker = pytest.mark.skipif(MISSING_OF_TRACKER is not None, reason=str(MISSING_OF_TRACKER))
 """For tests with a tracker."""
 
 
