@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,22 +31,36 @@ def comparison(folder: Path, repeats: int = 2) -> Comparison:
     return Comparison([problem], tuners, CompareSettings(repeats, trials=3), folder)
 
 
-def test_a_disturbed_end_of_a_run_is_mended(tmp_path: Path) -> None:
-    first = comparison(tmp_path)
+@pytest.fixture(scope="module")
+def measured_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with all runs of a comparison, which were measured together in the end."""
+    folder = tmp_path_factory.mktemp("settled") / "runs"
+    whole = comparison(folder)
+    whole.go(whole.saved(), lambda *_: None)
+    return folder
+
+
+@pytest.fixture
+def folder(measured_runs: Path, tmp_path: Path) -> Path:
+    """Such a folder of a test's own."""
+    return Path(shutil.copytree(measured_runs, tmp_path / "runs"))
+
+
+def test_a_disturbed_end_of_a_run_is_mended(folder: Path) -> None:
+    first = comparison(folder)
     results = first.saved()
-    first.go(results, lambda *_: None)
     assert len(results.traces) == 4
     (together,) = {trace.settled for trace in results.traces.values()}
     assert together
 
     run, trace = next(iter(results.traces.items()))
     first.kept.save(run, replace(trace.unslowed, found=9.0, settled=""))
-    again = comparison(tmp_path)
+    again = comparison(folder)
     saved = again.saved()
     assert 9.0 in {each.found for each in saved.traces.values()}
     again.go(saved, lambda *_: None)
     assert all(each.found < 1.0 for each in saved.traces.values())
-    kept = comparison(tmp_path).saved()
+    kept = comparison(folder).saved()
     assert {each.settled for each in kept.traces.values()} == {together}
     for run, trace in kept.traces.items():
         assert trace.multiplier == run.tuner.multiplier
@@ -106,12 +121,9 @@ def test_what_ran_out_of_time_in_the_end_is_not_settled(
         assert "1 of 3 best configs ran out of time" in told[0]
 
 
-def test_another_run_means_another_measurement(tmp_path: Path) -> None:
-    first = comparison(tmp_path, repeats=1)
-    results = first.saved()
-    first.go(results, lambda *_: None)
-    (before,) = {trace.settled for trace in results.traces.values()}
-    more = comparison(tmp_path, repeats=2)
+def test_another_run_means_another_measurement(folder: Path) -> None:
+    (before,) = {trace.settled for trace in comparison(folder).saved().traces.values()}
+    more = comparison(folder, repeats=3)
     results = more.saved()
     more.go(results, lambda *_: None)
     (after,) = {trace.settled for trace in results.traces.values()}
@@ -144,28 +156,26 @@ def test_runs_that_are_added_are_measured_together_with_those_of_before(tmp_path
     assert together != before
 
 
-def test_only_the_files_of_runs_are_needed(tmp_path: Path) -> None:
+def test_only_the_files_of_runs_are_needed(folder: Path) -> None:
     """The store may be gone, as where an experiment goes on on another machine of the kind."""
-    first = comparison(tmp_path)
+    first = comparison(folder)
     results = first.saved()
-    first.go(results, lambda *_: None)
     found = {run: trace.candidate for run, trace in results.traces.items()}
     assert all(each is not None and each.sketch == "cpu_tiled" for each in found.values())
-    (tmp_path / "tuning.db").unlink()
+    (folder / "tuning.db").unlink()
 
     run, trace = next(iter(results.traces.items()))
     first.kept.save(run, replace(trace.unslowed, found=9.0, settled=""))
-    again = comparison(tmp_path)
+    again = comparison(folder)
     saved = again.saved()
     assert {run: trace.candidate for run, trace in saved.traces.items()} == found
     again.go(saved, lambda *_: None)
     assert all(each.found < 1.0 for each in saved.traces.values())
 
 
-def test_times_of_a_run_of_old_that_does_not_tell_its_config_are_not_mixed(tmp_path: Path) -> None:
-    first = comparison(tmp_path)
+def test_times_of_a_run_of_old_that_does_not_tell_its_config_are_not_mixed(folder: Path) -> None:
+    first = comparison(folder)
     results = first.saved()
-    first.go(results, lambda *_: None)
     found = {run: trace.found for run, trace in results.traces.items()}
     run, trace = next(iter(results.traces.items()))
     first.kept.save(run, replace(trace.unslowed, found=9.0, settled="", candidate=None))
