@@ -65,7 +65,7 @@ def test_an_unknown_network() -> None:
 
 def test_the_rows_of_networks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(product_row, "_ROUNDS", 3)
-    settings = ProductSettings(trials=20, operators=1)
+    settings = ProductSettings(trials=24, operators=1)
     told: list[str] = []
 
     def rows(known: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -81,10 +81,10 @@ def test_the_rows_of_networks(monkeypatch: pytest.MonkeyPatch) -> None:
     for row, size in zip(found, (64, 96), strict=True):
         operator = matmul(m=size, n=size, k=size)
         assert (row["workload"], row["operator"]) == (operator.label, operator.to_json())
-        assert (row["trials"], row["limit"], row["seed"], row["apart"]) == (20, 20, 0, True)
-        assert 0 < row["valid"] <= 20
+        assert (row["trials"], row["limit"], row["seed"], row["apart"]) == (24, 24, 0, True)
+        assert 0 < row["valid"] <= 24
         assert row["best_seconds"] > 0.0
-        assert row["curve"][-1][0] <= 20
+        assert row["curve"][-1][0] <= 24
         assert row["origin"]["machine"]["cores"] == Target().core_count
         assert row[ALONE].keys() == set(SHARES)
         shares = [*(row[name] for name in SHARES), *row[ALONE].values()]

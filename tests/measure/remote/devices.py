@@ -15,9 +15,7 @@ import pytest
 
 from tests.cli.command import Process, eventually
 
-MISSING_OF_TRACKER = (
-    None if importlib.util.find_spec("tornado") is not None else "the tracker needs tornado"
-)
+MISSING_OF_TRACKER = None if importlib.util.find_spec("tornado") else "the tracker needs tornado"
 needs_tracker = pytest.mark.skipif(MISSING_OF_TRACKER is not None, reason=str(MISSING_OF_TRACKER))
 """For tests with a tracker."""
 
