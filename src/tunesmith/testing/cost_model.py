@@ -14,6 +14,8 @@ Needs pytest.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -36,7 +38,7 @@ def slope(features: Array) -> Array:
     return values
 
 
-class CostModelConformance:
+class CostModelConformance(ABC):
     """The tests. A subclass sets the flags where its model differs."""
 
     #: Spearman's correlation for 200 points, after it has learned from 100 of a smooth function.
@@ -48,9 +50,9 @@ class CostModelConformance:
     #: Far from all known points it says that it is less sure. Trees are constant there.
     surer_near_known: bool = True
 
+    @abstractmethod
     def make_model(self, features: int) -> CostModel:
         """A new model for so many features."""
-        raise NotImplementedError
 
     def learned(self, features: Array, values: Array) -> CostModel:
         """A new model that has learned from these."""

@@ -21,6 +21,7 @@ from __future__ import annotations
 import contextlib
 import math
 import time
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
@@ -31,7 +32,7 @@ from tunesmith.measurement import Candidate, Measurement, Outcome
 from tunesmith.problem import Measurer
 
 
-class MeasurerConformance:
+class MeasurerConformance(ABC):
     """``healthy`` are at least three candidates that give a time, ``failing`` some that do not.
 
     ``patience`` is how long in seconds the measurer may take from one measurement to the next.
@@ -42,9 +43,9 @@ class MeasurerConformance:
     patience: ClassVar[float] = 60.0
 
     @classmethod
+    @abstractmethod
     def make_measurer(cls) -> Measurer:
         """A new measurer."""
-        raise NotImplementedError
 
     # One serves most tests: starting a measurer may take seconds.
     @pytest.fixture(scope="class")

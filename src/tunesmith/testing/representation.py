@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from abc import ABC, abstractmethod
 
 import pytest
 
@@ -13,12 +14,12 @@ _TRIES = 200
 _LEAST_VALID = 0.6
 
 
-class RepresentationConformance:
+class RepresentationConformance(ABC):
     """Derive from it, and make a representation of a program with a dozen parts or more."""
 
+    @abstractmethod
     def make_representation(self) -> Representation:
         """A new one of the same program each time."""
-        raise NotImplementedError
 
     @pytest.fixture
     def representation(self) -> Representation:

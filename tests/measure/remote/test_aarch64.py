@@ -161,7 +161,7 @@ def test_every_sketch_is_built_for_it_and_computes_the_reference_there(
                     assert answer["kind"] == "ran", (operator.key, answer)
     assert built
     if session is None:
-        pytest.skip(f"{LACKING}: what was built was not run")
+        pytest.skip(f"built, and not run: {LACKING}")
 
 
 @needs_linker
