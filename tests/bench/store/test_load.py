@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from typing import Any
 
 import pytest
+from sqlalchemy import text
 
 from tunesmith.bench.store import load
 from tunesmith.bench.store.load import LoadSettings, measure_load
 from tunesmith.bench.store.page import store_page
+from tunesmith.bench.store.server import own_server
 from tunesmith.errors import MissingDependencyError, TunesmithError, UsageError
+from tunesmith.store import open_store
+from tunesmith.store.database import Database
+from tunesmith.store.place import locate
 
 MACHINE = {"fingerprint": "f", "cpu": "Some CPU", "cores": 2, "memory_gib": 8}
 ROW: dict[str, Any] = {
@@ -53,6 +59,23 @@ def test_a_small_load(postgresql_server: str) -> None:
         assert row["records_per_second"] == pytest.approx(701 / row["seconds"])
     assert postgresql["deadlocks"] == 0
     assert sqlite["deadlocks"] is None
+
+
+def test_writers_have_opened_the_store_before_a_restart(postgresql_server: str) -> None:
+    assert postgresql_server
+    settings = LoadSettings(records=3, writers=3)
+    clients = text("select count(*) from pg_stat_activity where backend_type = 'client backend'")
+    with own_server("-c fsync=off") as server:
+        open_store(server.location).close()
+        database = Database(locate(server.location), 30.0)
+        with closing(database), load._writers(server.location, settings) as writers:
+            assert database.read(lambda connection: connection.scalar(clients)) == 1 + 3
+            server.restart()
+            said = [writer.communicate("\n") for writer in writers]
+        assert [complaint for _, complaint in said] == [""] * 3
+        assert [writer.returncode for writer in writers] == [0] * 3
+        with open_store(server.location) as store:
+            assert store.written() == 3
 
 
 def test_each_record_has_a_writer() -> None:

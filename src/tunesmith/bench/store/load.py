@@ -102,9 +102,7 @@ def _measure(
         watch = _watch(store, settings, writers, say, server)
         seconds = time.monotonic() - started
         for writer in writers:
-            complaint = writer.communicate()[1]
-            if writer.returncode:
-                raise TunesmithError(f"a writer failed: {last_line(complaint.encode())}")
+            _await_end(writer)
         alone = [_look_up(store, number) for number in range(_ALONE)]
     with closing(Database(locate(location), PATIENCE)) as database:
         stored, different = database.read(_count)
@@ -136,7 +134,10 @@ def _count(connection: Connection) -> tuple[int, int]:
 
 @contextmanager
 def _writers(location: str, settings: LoadSettings) -> Iterator[list[subprocess.Popen[str]]]:
-    """Processes that are ready to write, and are gone after the block."""
+    """Processes that are ready to write, and are gone after the block.
+
+    Each has opened the store: one that opens it while the server restarts would be refused.
+    """
     started: list[subprocess.Popen[str]] = []
     try:
         for number in range(settings.writers):
@@ -144,15 +145,24 @@ def _writers(location: str, settings: LoadSettings) -> Iterator[list[subprocess.
             command = [sys.executable, "-m", "tunesmith.bench.store.writer", *words]
             pipe = subprocess.PIPE
             started.append(
-                subprocess.Popen(
-                    command, stdin=pipe, stdout=subprocess.DEVNULL, stderr=pipe, text=True
-                )
+                subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
             )
+        for writer in started:
+            assert writer.stdout is not None
+            if not writer.stdout.readline():
+                _await_end(writer)
         yield started
     finally:
         for writer in started:
             writer.kill()
             writer.communicate()
+
+
+def _await_end(writer: subprocess.Popen[str]) -> None:
+    """Raise ``TunesmithError`` with the complaint of a writer that failed."""
+    complaint = writer.communicate()[1]
+    if writer.returncode:
+        raise TunesmithError(f"a writer failed: {last_line(complaint.encode())}")
 
 
 def _watch(

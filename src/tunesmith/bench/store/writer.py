@@ -1,13 +1,14 @@
 """A process that stores records as a tuning run does: it claims configs, then saves their trials.
 
-``python -m tunesmith.bench.store.writer LOCATION TASK NUMBER RECORDS`` begins when a line comes in.
+``python -m tunesmith.bench.store.writer LOCATION TASK NUMBER RECORDS`` writes a line once the store
+is open, and begins when a line comes in.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -25,9 +26,13 @@ _CLAIM_SECONDS = 30.0
 _INVALID_SHARE = 0.2
 
 
-def write(location: str, task: str, number: int, records: int) -> None:
-    """Store so many records of configs that no other ``number`` has. Raises ``StoreError``."""
+def write(location: str, task: str, number: int, records: int, wait: Callable[[], None]) -> None:
+    """Store so many records of configs that no other ``number`` has. Raises ``StoreError``.
+
+    ``wait`` is called between opening the store and the first record.
+    """
     with open_store(location, patience=PATIENCE) as store:
+        wait()
         session = store.begin_session(task, tuner="random", seed=number, sketch="tiles")
         for batch in _batches(number, records):
             waits = store.claim([(session, trial.config) for trial in batch], _CLAIM_SECONDS)
@@ -57,7 +62,11 @@ def _batches(number: int, records: int) -> Iterator[list[Measurement]]:
         ]
 
 
+def _wait() -> None:
+    print("ready", flush=True)
+    sys.stdin.readline()
+
+
 if __name__ == "__main__":
     os.nice(10)  # runs are on other machines, and do not take the time of those that ask
-    sys.stdin.readline()
-    write(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
+    write(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]), _wait)
