@@ -57,7 +57,8 @@ def test_errors_are_of_the_mean_over_runs() -> None:
 def test_without_a_common_repeat_nothing_is_compared() -> None:
     rows = rows_of({"transfer": {0: found_at(1)}, "from nothing": {1: found_at(4)}})
     row = rows["transfer"]
-    for name in ("ratios", "catches_up", "catches_up_of_all", "never_catches_up"):
+    names = ("ratios", "sooner", "later", "catches_up", "catches_up_of_all", "never_catches_up")
+    for name in names:
         assert row[name] == {"from nothing": None}
 
 
@@ -101,6 +102,8 @@ def test_pairs_of_which_not_both_come_so_far(own: Trace, other: Trace, ratio: fl
     best = found_at(1)
     rows = rows_of({"GBT": {0: own}, "random": {0: other}, "from nothing": {1: best}})
     assert rows["GBT"]["ratios"]["random"] == ratio
+    sooner = rows["GBT"]["sooner"]["random"], rows["GBT"]["later"]["random"]
+    assert sooner == (0.0, 1.0) if ratio is None else (float(ratio < 1.0), 0.0)
 
 
 def test_nobody_has_to_catch_up_with_a_run_that_found_nothing() -> None:
@@ -123,6 +126,16 @@ def test_the_trials_after_which_one_mean_is_as_high_as_another_in_the_end() -> N
     assert rows["transfer"]["mean_catches_up"] == {"from nothing": 2, "random": 1}
     assert rows["from nothing"]["mean_catches_up"] == {"random": 1}
     assert rows["random"]["mean_catches_up"] == {"from nothing": None}
-    low, high = rows["transfer"]["mean_catches_up_between"]["from nothing"]
-    assert 1 <= low <= 2 <= high <= LIMIT
     assert rows["random"]["mean_catches_up_between"]["from nothing"][1] is None
+
+
+def test_bootstrap_samples_have_the_same_repeats_of_both() -> None:
+    """So a line is always as good as its like, but not as one of other repeats."""
+    ends = (1e-3, 2e-3, 3e-3)
+    one, other = (
+        {first + place: trace(*[best] * LIMIT) for place, best in enumerate(ends)}
+        for first in (0, len(ends))
+    )
+    rows = rows_of({"transfer": one, "GA": other, "from nothing": one})
+    assert rows["transfer"]["mean_catches_up_between"]["from nothing"] == [1, 1]
+    assert rows["GA"]["mean_catches_up_between"]["from nothing"] == [1, None]

@@ -122,7 +122,14 @@ def test_a_tuner_learns_of_other_workloads_beforehand(
         with_model, without, _ = in_turn(store, problem)
     assert with_model.description["transfer"]["tasks"] == 2
     assert without.description["transfer"] is None
-    assert comparison.versions_of_sources() == [library_versions()["tunesmith"]]
+    learned_from = {run.tuner.label: each.learned_from for run, each in results.traces.items()}
+    assert learned_from == {
+        "transfer": (library_versions()["tunesmith"],),
+        "from nothing": (),
+        "estimates alone": (),
+    }
+    saved = {run.tuner.label: it.learned_from for run, it in comparison.saved().traces.items()}
+    assert saved == learned_from, "the files of runs tell, wherever their store is"
     told.clear()
     learning = [run for run in comparison.runs() if run.tuner.label == "transfer"]
     comparison.kept.remove(learning)
@@ -134,7 +141,6 @@ def test_a_tuner_learns_of_other_workloads_beforehand(
     comparison.forget()
     assert not list(tmp_path.glob("tuning.db*"))
     assert [path.read_bytes() for path in tmp_path.glob("before-*-tuning.db")] == [before]
-    assert comparison.versions_of_sources() == []
     comparison.go(comparison.saved(), lambda _, words, __: told.append(words), learning)
     assert any("learn from" in words for words in told)
 
@@ -164,8 +170,9 @@ def test_others_are_learned_from_by_the_sketch_and_target_of_the_search(
             )
             configs = problem.space.sample_many(8, np.random.default_rng(0))
             opened.append(session, [measured_in(config, 1e-3) for config in configs])
-    model = measured.model_of([source], store, lambda *_: None)
+    model, versions = measured.model_of([source], store, lambda *_: None)
     assert (set(model.sketches), model.trials, model.tasks) == ({"cpu_tiled"}, 8, 1)
+    assert versions == [library_versions()["tunesmith"]]
 
 
 def elsewhere(

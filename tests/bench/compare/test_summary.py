@@ -103,8 +103,11 @@ def test_tuners_that_only_crashed(tmp_path: Path) -> None:
 
 
 def test_the_best_is_what_was_measured_again() -> None:
-    """Curves, table, optimum and speed-ups agree where trials were lucky, or the opposite."""
+    """Curves, table, optimum and speed-ups agree where the machine was faster, or slower, when
+    trials were measured."""
     lucky, unlucky = trace(2e-3, 1e-3, found=1.5e-3), trace(2e-3, 1.4e-3, found=1.2e-3)
+    np.testing.assert_allclose(lucky.best, [3e-3, 1.5e-3])
+    np.testing.assert_allclose(unlucky.best, [2e-3 * 1.2 / 1.4, 1.2e-3])
     whole = summary_of([MEASURED], {"genetic": [[lucky]], "random": [[unlucky]]})
     cells = {cell.tuner.label: cell for cell in whole.cells}
     assert {cell.optimum for cell in whole.cells} == {1.2e-3}, "not the 1 ms of a trial"

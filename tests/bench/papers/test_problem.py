@@ -28,7 +28,7 @@ def test_without_a_model_a_search_has_no_estimates_and_no_starts() -> None:
 
 def test_with_the_estimates_alone_it_begins_with_what_they_like() -> None:
     """A tuner asks by an empty list whether there are estimates."""
-    search = Branches(PROBLEM.tuned, tuner("auto"), 0, estimates_alone(PROBLEM))
+    search = Branches(PROBLEM.tuned, tuner("auto"), 0, estimates_alone(PROBLEM).model)
     search.find_starts()
     view = search.branches[0].view
     told = view.estimates([])

@@ -54,7 +54,7 @@ _TRANSFER_AND_NONE = (
         "transfer",
         _autotvm(),
         "context-relation",
-        note="a search with a model of other spaces by context relations, as in the paper; what it "
+        note="a search with a model of other tasks by context relations, as in the paper; what it "
         "learns in the run itself is by configurations. The model of `tunesmith tune` is another "
         "one, which is seen on whole spaces below",
     ),

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from tunesmith.bench.autotvm.parts import Part
 from tunesmith.bench.compare.charts import speed_trials_chart
 from tunesmith.bench.compare.compare import Comparison
+from tunesmith.bench.compare.curves import bootstrap_weights
 from tunesmith.bench.compare.measured import EARLIER, TRIALS
 from tunesmith.bench.compare.problems import Problem
 from tunesmith.bench.compare.recorded_task import TAUGHT
@@ -36,6 +37,9 @@ Floats = npt.NDArray[np.float64]
 # Of the bootstrap, and what two thirds of its samples lie between.
 _SAMPLES = 500
 _TWO_THIRDS = (1 / 6, 5 / 6)
+
+# Sums of the same speeds in another order differ by less.
+_ROUNDING = 1e-12
 
 REFERENCES = ("random", "GA", "from nothing")
 """The lines that others are compared with, run by run of the same seed."""
@@ -67,22 +71,22 @@ def part_figures(
         "cells": [cell.row() for cell in summary.cells if cell.traces],
         "crashes": summary.crashes,
         "pictures": list(pictures),
-        "earlier": _earlier(part, comparison),
+        "earlier": _earlier(part, results),
         "without_estimates": True,
         "counts_programs": True,
     }
     return figures, pictures
 
 
-def _earlier(part: Part, comparison: Comparison) -> dict[str, Any]:
+def _earlier(part: Part, results: Results) -> dict[str, Any]:
     """What those that transfer learn from, of each source: so many ``trials`` of a run by each of
-    ``tuners``, measured by ``versions`` of Tunesmith, as far as their store is there; or so many
-    ``random`` configs of a recorded space; empty where nobody does."""
+    ``tuners``, measured by ``versions`` of Tunesmith, as far as runs tell; or so many ``random``
+    configs of a recorded space; empty where nobody does."""
     if not part.sources:
         return {}
     if part.recorded:
         return {"random": TAUGHT}
-    versions = comparison.versions_of_sources()
+    versions = sorted({it for trace in results.traces.values() for it in trace.learned_from})
     return {"trials": TRIALS, "tuners": list(EARLIER), "versions": versions}
 
 
@@ -90,6 +94,7 @@ def lines(summary: Summary, limit: int) -> list[dict[str, Any]]:
     """A row for each line: the median ``trials_to_95`` over its runs; the share of runs that
     ``reached`` it; the mean ``best`` share and its ``best_error``; ``thinking``, the share of the
     time, and ``thinking_ms`` a config; the ``ratios`` of trials to 95 % to those of each reference;
+    of how many pairs it is ``sooner`` there, and ``later``, as shares;
     and the trials that a line needs to come as far as each, as a share of those that the other
     needed (``catches_up``) and of all that it had (``catches_up_of_all``): medians over pairs of
     runs of the same problem and repeat, of which ``never_catches_up`` has the share that did not
@@ -131,6 +136,11 @@ def lines(summary: Summary, limit: int) -> list[dict[str, Any]]:
                 "thinking": mean(each["search"] / sum(each.values()) for each in times),
                 "thinking_ms": mean(cell.thinking_ms for cell in own),
                 "ratios": {other: _ratio(each, limit) for other, each in pairs.items()},
+                "sooner": {other: _sooner(each) for other, each in pairs.items()},
+                "later": {
+                    other: _sooner([_Pair(it.second, it.first, it.optimum) for it in each])
+                    for other, each in pairs.items()
+                },
                 "catches_up": {name: _median(its.of_needed) for name, its in shares_of.items()},
                 "catches_up_of_all": {name: _median(its.of_all) for name, its in shares_of.items()},
                 "never_catches_up": {name: its.never for name, its in shares_of.items()},
@@ -149,6 +159,12 @@ class _Pair(NamedTuple):
     second: Trace
     optimum: float
 
+    @property
+    def to_95(self) -> tuple[float, float]:
+        """The trials of both to 95 % of the best; infinite where a run did not come so far."""
+        wanted = self.optimum / WANTED_SHARE
+        return trials_to(self.first, wanted), trials_to(self.second, wanted)
+
 
 def _pairs(own: Sequence[Cell], others: Sequence[Cell]) -> list[_Pair]:
     of_problems = {cell.problem: cell for cell in others}
@@ -164,12 +180,15 @@ def _ratio(pairs: Sequence[_Pair], limit: int) -> float | None:
     """Of trials to 95 %: 1 where neither run of a pair came so far, and beside one that did not, as
     if it had with the trial after its last."""
     ratios = []
-    for first, second, optimum in pairs:
-        wanted = optimum / WANTED_SHARE
-        own, other = trials_to(first, wanted), trials_to(second, wanted)
+    for own, other in (pair.to_95 for pair in pairs):
         neither = math.isinf(own) and math.isinf(other)
         ratios.append(1.0 if neither else own / min(other, limit + 1))
     return _median(ratios)
+
+
+def _sooner(pairs: Sequence[_Pair]) -> float | None:
+    """The share of pairs whose first run needed fewer trials to 95 %; None without any."""
+    return mean(float(own < other) for own, other in (pair.to_95 for pair in pairs))
 
 
 @dataclass(frozen=True)
@@ -230,36 +249,30 @@ def _catching_up(
     if not both:
         return _CatchingUp(None, (None, None))
     rng = np.random.default_rng(0)
-    found = []
-    for _ in range(_SAMPLES):
-        drawn = [_drawn_alike(own[problem], reference[problem], rng) for problem in both]
-        found.append(_trials_to_end_of(*map(_mean_of, zip(*drawn, strict=True))))
-    low, high = np.quantile(found, _TWO_THIRDS, method="nearest")
-    means = (_mean_of([of[problem].speeds for problem in both]) for of in (own, reference))
-    trials = _trials_to_end_of(*means)
+    drawn = [_replicas(own[problem], reference[problem], rng) for problem in both]
+    first, second = (np.mean(each, axis=0) for each in zip(*drawn, strict=True))
+    trials, *samples = _trials_to_end_of(first, second).tolist()
+    low, high = np.quantile(samples, _TWO_THIRDS, method="nearest")
     return _CatchingUp(_known(trials), (_known(low), _known(high)))
 
 
-def _drawn_alike(own: _Curves, other: _Curves, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """As many runs again, drawn at random: the same of both where both have the same repeats, as
-    those of one repeat have the same seed."""
-    chosen = rng.integers(len(own.speeds), size=len(own.speeds))
-    if own.repeats == other.repeats:
-        return own.speeds[chosen], other.speeds[chosen]
-    others = rng.integers(len(other.speeds), size=len(other.speeds))
-    return own.speeds[chosen], other.speeds[others]
+def _replicas(own: _Curves, other: _Curves, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """The means over runs of both, and below them those of bootstrap samples, of shape (1 +
+    ``_SAMPLES``, limit). The same runs of both are drawn where both have the same repeats, as those
+    of one repeat have the same seed."""
+    weights = bootstrap_weights(len(own.speeds), _SAMPLES, rng)
+    others = weights
+    if own.repeats != other.repeats:
+        others = bootstrap_weights(len(other.speeds), _SAMPLES, rng)
+    return weights @ own.speeds, others @ other.speeds
 
 
-def _mean_of(curves: Sequence[Floats]) -> Floats:
-    """The mean over problems of means over runs, shape (limit,)."""
-    return np.asarray(np.mean([each.mean(axis=0) for each in curves], axis=0))
-
-
-def _trials_to_end_of(own: Floats, reference: Floats) -> float:
-    """The trials after which one mean is as high as the other in the end; infinite where it never
-    is, or the other has found nothing."""
-    reached = np.flatnonzero(own >= reference[-1])
-    return float(reached[0]) + 1.0 if len(reached) and reference[-1] > 0.0 else math.inf
+def _trials_to_end_of(own: Floats, reference: Floats) -> Floats:
+    """The trials after which means, shape (samples, limit), are as high as others in the end, shape
+    (samples,); infinite where they never are, or the others have found nothing."""
+    end = reference[:, -1:]
+    reached = (own >= end * (1.0 - _ROUNDING)) & (end > 0.0)
+    return np.where(reached.any(axis=1), reached.argmax(axis=1) + 1.0, math.inf)
 
 
 def _known(trials: float) -> int | None:

@@ -40,7 +40,7 @@ NAME = "models"
 FORMAT = 1
 
 REFERENCE = "from nothing"
-"""The line without a model of other spaces, where some have one."""
+"""The line without a model of other tasks, where some have one."""
 
 Figures = dict[str, Any]
 
@@ -111,7 +111,9 @@ def write_models_page(folder: Path, figures: Mapping[str, Any]) -> str:
         planner=AutoTVM(),
         brief=_brief,
         caught_up=_caught_up,
+        any_caught_up=any(_caught_up(it["lines"]) for it in parts.values()),
         ratio=_ratio,
+        sooner=_sooner,
         caveat=caveat,
     )
     write_texts(folder, {f"{NAME}.md": page})
@@ -178,7 +180,8 @@ def _caught_up(lines: Sequence[Mapping[str, Any]]) -> list[list[str]]:
             low, high = map(_or_never, between or (None, None))
             means = f"{_or_never(trials)} ({low} to {high})" if between else _or_never(trials)
             shares = ["never" if it is None else percent(it, 0) for it in (share, of_all)]
-            found.append([row["line"], means, *shares, percent(never, 0)])
+            to_95 = _ratio(row["ratios"], REFERENCE)
+            found.append([row["line"], to_95, means, *shares, percent(never, 0)])
     return found
 
 
@@ -188,6 +191,12 @@ def _ratio(ratios: Mapping[str, float | None], reference: str) -> str:
         return NOTHING
     ratio = ratios[reference]
     return "never" if ratio is None else f"{ratio:.2f}"
+
+
+def _sooner(row: Mapping[str, Any], rival: str) -> str:
+    """Of pairs with a rival, in how many it comes sooner to 95 %, and in how many later."""
+    shares = [row.get(name, {}).get(rival) for name in ("sooner", "later")]
+    return NOTHING if None in shares else "{} ({})".format(*(percent(it, 0) for it in shares))
 
 
 def _or_never(trials: int | None) -> str:
@@ -209,7 +218,7 @@ def summary(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     product; those of the estimates alone are of the rows that have them."""
     if not rows:
         return {}
-    alone = [row[ALONE] for row in rows if ALONE in row]
+    alone = [{**row, **row[ALONE]} for row in rows if ALONE in row]
     found = _of_shares(rows)
     return {**found, ALONE: _of_shares(alone)} if alone else found
 
@@ -218,14 +227,20 @@ def _of_shares(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {
         share: {
             "median": statistics.median(row[share] for row in rows),
-            "error": _error_of_median([row[share] for row in rows]),
+            "error": _error_of_median(rows, share),
             "least": min(row[share] for row in rows),
         }
         for share in SHARES
     }
 
 
-def _error_of_median(shares: Sequence[float]) -> float:
-    """The standard error of a median, by bootstrap: as if there had been other operators."""
-    drawn = np.random.default_rng(0).choice(shares, (1000, len(shares)))
-    return float(np.median(drawn, axis=1).std())
+def _error_of_median(rows: Sequence[Mapping[str, Any]], share: str) -> float:
+    """The standard error of a median, by bootstrap: as if there had been other networks. One less
+    than there are, as with as many the error would come out too small."""
+    of_networks: dict[str, list[float]] = {}
+    for row in rows:
+        of_networks.setdefault(row["network"], []).append(row[share])
+    shares, rng = list(of_networks.values()), np.random.default_rng(0)
+    drawn = rng.integers(len(shares), size=(1000, max(1, len(shares) - 1)))
+    medians = [np.median(np.concatenate([shares[it] for it in sample])) for sample in drawn]
+    return float(np.std(medians).round(12))

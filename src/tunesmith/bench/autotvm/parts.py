@@ -31,7 +31,7 @@ SKETCH = "cpu_tiled"
 @dataclass(frozen=True)
 class Line:
     """A tuner by the name that it has in the part's figures. ``transfer`` is the kind of features
-    by which it has a model of other spaces, or ``estimates`` for one that has learned nothing; with
+    by which it has a model of other tasks, or ``estimates`` for one that has learned nothing; with
     ``starts`` a run begins with what that likes. ``note`` says what it is, where the name does not.
     """
 
@@ -77,7 +77,7 @@ class Part:
         return any("features=" in line.tuner for line in self.lines if line.name in names)
 
     def looks_at_programs(self, names: Collection[str]) -> bool:
-        """Whether models of lines of these names, of the run or of other spaces, learn from
+        """Whether models of lines of these names, of the run or of other tasks, learn from
         features of programs."""
         others = (line for line in self.lines if line.name in names)
         return self.reads_programs(names) or any(it.transfer in PROGRAM_FEATURES for it in others)

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from tunesmith.bench.compare.measured import (
+    Taught,
     estimates_alone,
     measure_run,
     model_of,
     set_aside,
-    versions_of,
 )
 from tunesmith.bench.compare.pool import Pool
 from tunesmith.bench.compare.problems import (
@@ -45,7 +45,6 @@ from tunesmith.budget import Budget
 from tunesmith.errors import StoreError, TunesmithError, UsageError
 from tunesmith.machine import this_machine
 from tunesmith.measure.identity import digest
-from tunesmith.transfer.model import GlobalModel
 
 _RUNS = "runs"
 
@@ -82,7 +81,7 @@ class Comparison:
         self._own_store = folder / "tuning.db"
         self._store = store or str(self._own_store)
         self._version = own_version()  # now: files may change while it runs
-        self._models: dict[tuple[MeasuredProblem, ...], GlobalModel] = {}
+        self._taught: dict[tuple[MeasuredProblem, ...], Taught] = {}
         self._check()
 
     def _check(self) -> None:
@@ -107,12 +106,6 @@ class Comparison:
         runs = self.runs()
         return Results(self.problems, self.tuners, self.kept.load_all(runs, asked or runs))
 
-    def versions_of_sources(self) -> list[str]:
-        """Of Tunesmith, which measured what tuners learn from beforehand; empty where their store
-        is not there."""
-        workloads = [each for each in self.problems if isinstance(each, MeasuredProblem)]
-        return versions_of((it for each in workloads for it in each.sources), self._own_store)
-
     def forget(self, asked: Collection[Run] | None = None) -> None:
         """Remove those of the runs ``asked`` for, by default all, that earlier comparisons left in
         the folder, whatever their seeds and limits. Where tuners learned of others beforehand, the
@@ -125,7 +118,7 @@ class Comparison:
         self.kept.remove(runs)
         if any(map(_learns_of_others, runs)):
             self.kept.remove(filter(_learns_of_others, self.runs()), all_repeats=True)
-            self._models.clear()
+            self._taught.clear()
             if self._store == str(self._own_store):
                 set_aside(self._own_store)
 
@@ -182,6 +175,7 @@ class Comparison:
         assert isinstance(run.problem, MeasuredProblem)
         budget = Budget(*self._limits(run))
         try:
+            taught = self._taught_by_others(results, run, watch)
             trace = measure_run(
                 run.problem.tuned,
                 run.tuner.tuner,
@@ -189,7 +183,7 @@ class Comparison:
                 seed=self.settings.seed + run.repeat,
                 store=self._store,
                 watch=lambda share: watch(results, run.words, share),
-                model=self._model(results, run, watch),
+                model=taught and taught.model,
                 starts=run.tuner.starts,
             )
         except StoreError:
@@ -203,12 +197,13 @@ class Comparison:
                 date=today(),
                 machine=this_machine(),
                 target=run.problem.task.target.to_json(),
+                learned_from=tuple(taught.versions) if taught else (),
             )
             self.kept.save(run, done)
             self._add(results, run, None)
         watch(results, run.words, 0.0)
 
-    def _model(self, results: Results, run: Run, watch: Watch) -> GlobalModel | None:
+    def _taught_by_others(self, results: Results, run: Run, watch: Watch) -> Taught | None:
         """What the tuner of a run on a workload has learned of others beforehand."""
         if run.tuner.transfer is None:
             return None
@@ -216,14 +211,14 @@ class Comparison:
         if run.tuner.transfer == "estimates":
             return estimates_alone(run.problem)
         sources = tuple(run.problem.sources)
-        if sources not in self._models:
+        if sources not in self._taught:
 
             def tell(source: MeasuredProblem, share: float) -> None:
                 words = f"{source.label}, earlier runs to learn from, {share:.0%}"
                 watch(results, words, 0.0)
 
-            self._models[sources] = model_of(sources, self._store, tell)
-        return self._models[sources]
+            self._taught[sources] = model_of(sources, self._store, tell)
+        return self._taught[sources]
 
     # -- one run -------------------------------------------------------------------------------
 

@@ -156,15 +156,22 @@ def _replicas(found: Floats, rng: np.random.Generator) -> Floats:
     """The mean over repeats, and below it those of bootstrap replicas of them.
 
     ``found`` are speeds of shape (repeats, times), the means (1 + ``_BOOTSTRAP_REPLICAS``, times);
-    NaN at times at which a repeat has not found anything yet. A replica has one repeat less than
-    there are: with as many, the deviation of few repeats would come out too small.
+    NaN at times at which a repeat has not found anything yet.
     """
-    count = len(found)
-    drawn = max(1, count - 1)
-    chances = np.full(count, 1 / count)
-    weights = rng.multinomial(drawn, chances, size=_BOOTSTRAP_REPLICAS) / drawn
-    means = np.vstack([found.mean(axis=0), weights @ found])
+    means = bootstrap_weights(len(found), _BOOTSTRAP_REPLICAS, rng) @ found
     return np.where((found > 0).all(axis=0), means, np.nan)
+
+
+def bootstrap_weights(count: int, replicas: int, rng: np.random.Generator) -> Floats:
+    """What each of ``count`` repeats counts in the mean over them, and below in those of bootstrap
+    replicas, shape (1 + replicas, count).
+
+    A replica has one repeat less than there are: with as many, the deviation of few repeats would
+    come out too small.
+    """
+    drawn = max(1, count - 1)
+    even = np.full((1, count), 1 / count)
+    return np.vstack([even, rng.multinomial(drawn, even[0], size=replicas) / drawn])
 
 
 def time_limit(cells: Sequence[Cell]) -> float:

@@ -3,9 +3,10 @@ may learn of other workloads beforehand."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -32,6 +33,14 @@ TRIALS = 500
 EARLIER = ("random", "autotvm", "autotvm", "autotvm")
 """The tuners of the runs that a model learns from, of each other workload: what a store has of a
 workload that was searched at random, and then tuned a few times."""
+
+
+class Taught(NamedTuple):
+    """A model, and the versions of Tunesmith that measured what it learned from."""
+
+    model: GlobalModel
+    versions: Sequence[str] = ()
+
 
 WatchOthers = Callable[[MeasuredProblem, float], None]
 """Is told of the workload that is tried, and of the share that is done."""
@@ -91,7 +100,7 @@ def measure_run(
     )
 
 
-def model_of(sources: Sequence[MeasuredProblem], store: str, watch: WatchOthers) -> GlobalModel:
+def model_of(sources: Sequence[MeasuredProblem], store: str, watch: WatchOthers) -> Taught:
     """A model of workloads, of which what the store lacks of ``EARLIER`` runs is measured.
 
     It has learned from all that the store has of them, by their sketches and for their targets, and
@@ -103,23 +112,16 @@ def model_of(sources: Sequence[MeasuredProblem], store: str, watch: WatchOthers)
             for number, name in enumerate(EARLIER):
                 _try(source, number, name, opened, watch)
         found = stored_set(opened)
+        sessions = [it for source in sources for it in opened.sessions(source.tuned.key)]
     sought = {_searched(source.task, sketch) for source in sources for sketch in source.sketches}
     learned = [each for each in found.series if _searched(each.task, each.sketch) in sought]
-    return learn(learned, least=TRIALS)
+    versions = sorted({session.versions["tunesmith"] for session in sessions})
+    return Taught(learn(learned, least=TRIALS), versions)
 
 
 def _searched(task: Task, sketch: str) -> tuple[Operator, str, str]:
     """What tells series of trials apart: a store names a target's options, a task may not."""
     return task.operator, sketch, digest(task.target.to_json())
-
-
-def versions_of(sources: Iterable[MeasuredProblem], store: Path) -> list[str]:
-    """The versions of Tunesmith that measured what a store has of workloads; none without it."""
-    if not store.exists():
-        return []
-    with open_store(store, create=False) as opened:
-        sessions = [it for source in sources for it in opened.sessions(source.tuned.key)]
-    return sorted({session.versions["tunesmith"] for session in sessions})
 
 
 def set_aside(store: Path) -> None:
@@ -137,9 +139,9 @@ def set_aside(store: Path) -> None:
         ) from error
 
 
-def estimates_alone(problem: MeasuredProblem) -> GlobalModel:
+def estimates_alone(problem: MeasuredProblem) -> Taught:
     """A model that has learned nothing, for a workload: what its sketches estimate."""
-    return unlearned(problem.sketches)
+    return Taught(unlearned(problem.sketches))
 
 
 def _try(source: MeasuredProblem, number: int, name: str, store: Store, watch: WatchOthers) -> None:

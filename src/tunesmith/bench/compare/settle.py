@@ -34,9 +34,9 @@ def settled(tuned: Task | Problem, runs: Sequence[tuple[Run, Trace]]) -> dict[Ru
     no time for want of time, which tells of the machine, are left out.
     """
     found = {run: trace.candidate for run, trace in runs if trace.candidate is not None}
-    candidates = list(dict.fromkeys(found.values()))
-    if len(candidates) < 2:
+    if len(found) < 2:
         return dict(runs)
+    candidates = list(dict.fromkeys(found.values()))
     problem: Any = joined(problems_of(tuned)) if isinstance(tuned, Task) else tuned
     measurer = problem.measurer(MeasureSettings())
     try:

@@ -37,6 +37,8 @@ class Trace:
     nothing valid was found, nothing was measured, or traces of old do not say. ``version`` of
     Tunesmith did the run on a ``date``, a day in ISO's form, on a ``machine``, for a ``target``;
     empty where traces of old do not say, and the target where nothing was measured.
+    ``learned_from`` are the versions that measured what its tuner knew of other tasks, where it did
+    and traces of old do not say.
     """
 
     ended: Floats
@@ -53,6 +55,7 @@ class Trace:
     date: str = ""
     machine: Mapping[str, Any] = field(default_factory=dict)
     target: Mapping[str, Any] = field(default_factory=dict)
+    learned_from: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -114,12 +117,13 @@ class Trace:
     def best(self) -> Floats:
         """Seconds of a call of the best so far, one value a config; infinite before the first.
 
-        Never less than ``found``, which it is from the config on that took the least time: trials
-        are measured briefly, and what they promise beyond that was noise.
+        Ends at ``found``, which was measured in another moment of a machine that may have been
+        slower or faster then. So all trials of the run count as if they had been measured in that
+        moment: in proportion.
         """
         least = np.minimum.accumulate(self.seconds)
-        last = least <= least.min(initial=math.inf)
-        return np.where(last, self.found, np.maximum(least, self.found))
+        end = least.min(initial=math.inf)
+        return least * (self.found / end) if math.isfinite(end) else least
 
     def best_at(self, times: Floats) -> Floats:
         """Seconds of a call of the best after so many seconds of tuning; infinite before any."""
@@ -149,6 +153,7 @@ def save_trace(path: Path, trace: Trace, identity: str) -> None:
         "date": trace.date,
         "machine": dict(trace.machine),
         "target": dict(trace.target),
+        "learned_from": list(trace.learned_from),
     }
     packed = io.BytesIO()
     np.savez_compressed(
@@ -188,6 +193,7 @@ def load_trace(path: Path, identity: str) -> Trace | None:
                 date=about.get("date", ""),
                 machine=about.get("machine", {}),
                 target=about.get("target", {}),
+                learned_from=tuple(about.get("learned_from", ())),
             )
     except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, SpaceError):
         return None

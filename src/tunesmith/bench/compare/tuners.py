@@ -42,6 +42,7 @@ _FEATURES = (
 _TRANSFER = (
     "tunesmith.transfer.model",
     "tunesmith.transfer.encoding",
+    "tunesmith.transfer.training_set",
     "tunesmith.bench.compare.recorded_task",
 )
 _TRANSFER_NEEDS = ("tunesmith.models", "tunesmith.features.estimate_parts")
