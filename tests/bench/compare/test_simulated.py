@@ -20,8 +20,9 @@ from tunesmith.bench.compare.simulated_trace import Trace, load_trace, save_trac
 from tunesmith.budget import Stop
 from tunesmith.errors import TunesmithError
 from tunesmith.measure.recorded.recording import load_recording
-from tunesmith.measurement import Measurement, Outcome
+from tunesmith.measurement import Candidate, Measurement, Outcome
 from tunesmith.space import Config, Space
+from tunesmith.testing.trials import measured
 from tunesmith.tuners import Genetic, Grid, Random, Search, Tuner
 
 SIZE = 144
@@ -178,6 +179,19 @@ def test_the_best_so_far_ends_with_what_was_measured_again() -> None:
     assert again(2.5).best.tolist() == [3.75, 3.75, 2.5, 2.5], "what was slow before still is"
     assert again(1.5).best.tolist() == [2.25, 2.25, 1.5, 1.5]
     assert again(1.5).best_at(np.array([2.9, 3.0])).tolist() == [2.25, 1.5]
+
+
+def test_a_trial_that_was_only_lucky_makes_the_others_no_slower() -> None:
+    """The best of all is the third config, by its own trial and when it was measured again."""
+    configs = [Config({"a": number}) for number in range(4)]
+    took = (4.0, 1.0, 2.0, 3.0)
+    trials = [measured(config, each) for config, each in zip(configs, took, strict=True)]
+    best = Candidate(configs[2])
+    trace = Trace.of(trials, [1.0, 2.0, 3.0, 4.0], {}, Stop.TRIALS, best=2.2, candidate=best)
+    assert trace.brief == 2.0
+    np.testing.assert_allclose(trace.best, [4.4, 2.2, 2.2, 2.2])
+    unknown = replace(trace, brief=None)
+    np.testing.assert_allclose(unknown.best, [8.8, 2.2, 2.2, 2.2])
 
 
 def test_a_slowed_run_has_half_the_trials_in_half_the_time() -> None:

@@ -34,7 +34,8 @@ class Trace:
     run's best config takes, in seconds, infinite where nothing valid was found. ``multiplier`` is
     how many configs count as a trial. ``settled`` tells together with which other runs ``found``
     was measured; empty for alone. ``candidate`` is that best config, with its sketch; None where
-    nothing valid was found, nothing was measured, or traces of old do not say. ``version`` of
+    nothing valid was found, nothing was measured, or traces of old do not say, and ``brief`` what
+    its trial was measured to take in seconds; None where traces do not say. ``version`` of
     Tunesmith did the run on a ``date``, a day in ISO's form, on a ``machine``, for a ``target``;
     empty where traces of old do not say, and the target where nothing was measured.
     ``learned_from`` are the versions that measured what its tuner knew of other tasks, where it did
@@ -51,6 +52,7 @@ class Trace:
     multiplier: int = 1
     settled: str = ""
     candidate: Candidate | None = None
+    brief: float | None = None
     version: str = ""
     date: str = ""
     machine: Mapping[str, Any] = field(default_factory=dict)
@@ -74,6 +76,7 @@ class Trace:
         ``candidate`` which one it is.
         """
         least = min((measurement.seconds for measurement in measurements), default=math.inf)
+        own = [it.seconds for it in measurements if it.candidate == candidate]
         return cls(
             np.array(ended, np.float64),
             np.array([measurement.seconds for measurement in measurements], np.float64),
@@ -83,6 +86,7 @@ class Trace:
             stopped,
             least if best is None else best,
             candidate=candidate,
+            brief=min(own, default=None),
         )
 
     def slowed(self, multiplier: int) -> Trace:
@@ -119,11 +123,14 @@ class Trace:
 
         Ends at ``found``, which was measured in another moment of a machine that may have been
         slower or faster then. So all trials of the run count as if they had been measured in that
-        moment: in proportion.
+        moment: in proportion, by the trial of the same config, or where that is not known by the
+        fastest. Never less than ``found``: what a trial promises beyond that was noise.
         """
         least = np.minimum.accumulate(self.seconds)
-        end = least.min(initial=math.inf)
-        return least * (self.found / end) if math.isfinite(end) else least
+        then = least.min(initial=math.inf) if self.brief is None else self.brief
+        if not math.isfinite(then):
+            return least
+        return np.maximum(least * (self.found / then), self.found)
 
     def best_at(self, times: Floats) -> Floats:
         """Seconds of a call of the best after so many seconds of tuning; infinite before any."""
@@ -149,6 +156,7 @@ def save_trace(path: Path, trace: Trace, identity: str) -> None:
         "found": found,
         "settled": trace.settled,
         "best": None if trace.candidate is None else _described(trace.candidate),
+        "brief": trace.brief,
         "version": trace.version,
         "date": trace.date,
         "machine": dict(trace.machine),
@@ -189,6 +197,7 @@ def load_trace(path: Path, identity: str) -> Trace | None:
                 math.inf if about["found"] is None else about["found"],
                 settled=about.get("settled", ""),
                 candidate=_candidate(about.get("best")),
+                brief=about.get("brief"),
                 version=about.get("version", ""),
                 date=about.get("date", ""),
                 machine=about.get("machine", {}),
