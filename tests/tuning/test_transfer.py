@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,20 @@ def test_a_run_says_what_it_had(transfer: bool, tmp_path: Path) -> None:
         said = result.session.description["transfer"]
     model = shipped_model(TASK.target)
     assert said == (model.described if transfer and model is not None else None)
+
+
+def test_the_seconds_that_a_model_takes_are_of_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To train one takes seconds."""
+
+    def slowly(*_: Any, **__: Any) -> None:
+        time.sleep(0.3)
+
+    monkeypatch.setattr("tunesmith.tuning.tune.model_for", slowly)
+    with open_store(tmp_path / "t.db") as store:
+        result = tune(TASK, "random", Budget(trials=1), store=store, sketch="cpu_gemm")
+    assert result.time["search"] >= 0.3
 
 
 def test_the_trials_of_a_store_teach_its_next_task(tmp_path: Path) -> None:

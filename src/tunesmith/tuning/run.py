@@ -37,7 +37,11 @@ _LOGGER = logging.getLogger("tunesmith")
 
 
 class TuningRun:
-    """One tuning run: its searches, a measurer and a recorder, and its incumbents."""
+    """One tuning run: its searches, a measurer and a recorder, and its incumbents.
+
+    ``find_model`` gives the model of other tasks, if there is one. Training it may take seconds,
+    which are the run's.
+    """
 
     def __init__(
         self,
@@ -50,7 +54,7 @@ class TuningRun:
         seed: int,
         progress: Callable[[Progress], None] | None,
         late_seconds: float,
-        model: GlobalModel | None = None,
+        find_model: Callable[[], GlobalModel | None] = lambda: None,
     ) -> None:
         self.problem = problem
         self.measurer = measurer
@@ -64,9 +68,9 @@ class TuningRun:
         self.sharing: Sharing | None = None
         self.clock = RunClock(measurer)
         self.seed = seed
-        self.model = model
         with self.clock.thinking():
-            self.search = Branches(problem, tuner, seed, model)
+            self.model = find_model()
+            self.search = Branches(problem, tuner, seed, self.model)
         self.incumbents = Incumbents(self.search.default, problem.finalists)
         self.deadline = Deadline(budget, self.clock, self.incumbents, problem.flops, late_seconds)
 

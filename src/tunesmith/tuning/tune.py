@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload, runtime_checkable
 
@@ -185,7 +186,7 @@ def tune(
             seed=seed,
             progress=progress,
             late_seconds=late_seconds,
-            model=_model(transfer, problem, store),
+            find_model=partial(_model, transfer, problem, store),
         )
         return run.go(fresh=fresh, prior=prior)
 

@@ -59,6 +59,27 @@ def test_opevo_has_batches_that_fit() -> None:
     assert (image.n, image.co) == (2, 192)
 
 
+def test_who_takes_part_and_how_often() -> None:
+    full, other = nose.EXPERIMENT.full, opevo.EXPERIMENT.full
+    assert full.tuners == ("nose", "genetic", "autotvm")
+    assert (full.repeats, full.seconds, full.trials) == (4, 110.0, None)
+    assert other.tuners == ("opevo", "gbfs", "na2c", "autotvm")
+    assert (other.repeats, other.seconds, other.trials) == (5, None, 512)
+
+
+def test_all_runs_of_a_workload_come_before_those_of_the_next() -> None:
+    """What is not complete has to be measured anew on another machine."""
+    settings = nose.EXPERIMENT.full.changed(workloads=("resnet18.C[34]",), repeats=2)
+    tuners = choose_tuners(["nose", "genetic"])
+    runs = nose.EXPERIMENT.comparison(settings, tuners, Path("out")).runs()
+    assert [(run.problem.label, run.repeat, run.tuner.label) for run in runs] == [
+        (f"resnet18.C{number}", repeat, label)
+        for number in (3, 4)
+        for repeat in (0, 1)
+        for label in ("nose", "genetic")
+    ]
+
+
 def test_limits_leave_time_for_the_trials() -> None:
     full, quick = opevo.EXPERIMENT.full, gbfs.EXPERIMENT.quick
     assert (full.seconds, full.trials) == (None, 512)

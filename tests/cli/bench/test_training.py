@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import sys
 from pathlib import Path
 
@@ -38,6 +40,39 @@ def test_a_set_becomes_a_model(records: Path, tmp_path: Path, command: Command) 
     assert trained.code == 0, trained.err
     assert "new networks" in trained.out
     assert max(map(len, trained.out.replace(str(place), "").splitlines())) <= 100
+    assert read_model(place).trials == 910
+
+
+@pytest.mark.parametrize("command_name", ["train-model", "training-set"])
+def test_a_file_that_cannot_be_written_is_told_before_the_work(
+    command_name: str,
+    records: Path,
+    command: Command,
+    *,
+    store: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Which takes minutes."""
+    for name in ("train_model.train_model", "origins.networks_of_operators"):
+        monkeypatch.setattr(f"tunesmith.bench.training.{name}", lambda *_: pytest.fail("too late"))
+    given = [records, "-o"] if command_name == "train-model" else ["--store", store]
+    for place, said in (
+        (records / "x.json.gz", "is not a folder: name another"),
+        (tmp_path, "it is a folder: name a file"),
+    ):
+        refused = command("bench", command_name, *given, place)
+        assert refused.code == 1
+        assert said in refused.complaint
+
+
+def test_an_empty_set_beside_another(records: Path, tmp_path: Path, command: Command) -> None:
+    content = json.loads(gzip.decompress(records.read_bytes()))
+    empty = tmp_path / "empty.json.gz"
+    empty.write_bytes(gzip.compress(json.dumps({**content, "tasks": []}).encode()))
+    place = tmp_path / "cpu.json.gz"
+    trained = command("bench", "train-model", empty, records, "-o", place)
+    assert trained.code == 0, trained.err
     assert read_model(place).trials == 910
 
 
@@ -87,6 +122,7 @@ def test_trials_of_another_machine(store: Path, tmp_path: Path, command: Command
     assert missing.complaint.endswith(": choose theirs, or tune some first")
     assert here in missing.complaint
     assert command(*words, "--machine", here, "--network", "dqn", "--json").json["trials"] == 20
+    assert "of one machine" in command(*words, "--machine", "*").complaint
 
 
 def test_the_networks_of_operators_are_named(store: Path, tmp_path: Path, command: Command) -> None:

@@ -76,6 +76,52 @@ def test_it_is_trained_again_when_enough_is_new(store: Store) -> None:
     assert "is trained again: 260 trials are new" in lines[0]
 
 
+@pytest.mark.parametrize("by_name", [False, True], ids=["by itself", "by name"])
+def test_it_stays_where_it_cannot_be_trained_again(
+    store: Store, monkeypatch: Any, by_name: bool
+) -> None:
+    """What it knows is lost neither without XGBoost, which it does not need, nor by one record."""
+    fill(store)
+    model_for(store, TARGET)
+    add_trials(store, 224, 130)
+    add_trials(store, 256, 130)
+    monkeypatch.setitem(sys.modules, "xgboost", None)
+    lines: list[str] = []
+    model = model_for(store, TARGET, "cpu-znver4" if by_name else True, tell=lines.append)
+    assert scope_of(model) == "cpu-znver4"
+    assert model is not None
+    assert (model.tasks, model.below) == (5, shipped_model(TARGET))
+    assert "the model cpu-znver4 of" in lines[-1]
+    assert "stays as it is" in lines[-1]
+    assert "pip install 'tunesmith[models]'" in lines[-1]
+    monkeypatch.undo()
+    add_trials(store, 288, 390)
+    model = model_for(store, TARGET)
+    assert model is not None
+    assert model.tasks == 8
+
+
+def test_what_cannot_be_trained_again_is_tried_once_until_the_store_grows(
+    store: Store, monkeypatch: Any
+) -> None:
+    fill(store)
+    model_for(store, TARGET)
+    add_trials(store, 224, 260)
+    tried: list[Scope] = []
+
+    def failing(_: Store, scope: Scope, __: Any) -> Any:
+        tried.append(scope)
+        raise ValueError("label must be finite")
+
+    monkeypatch.setattr(choice, "train", failing)
+    for _ in range(3):
+        assert scope_of(model_for(store, TARGET)) == "cpu-znver4"
+    assert tried == [HERE]
+    add_trials(store, 256, 400)
+    assert scope_of(model_for(store, TARGET)) == "cpu-znver4"
+    assert tried == [HERE, HERE]
+
+
 def test_it_is_off_or_given(store: Store) -> None:
     fill(store)
     assert model_for(store, TARGET, False) is None

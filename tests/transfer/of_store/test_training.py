@@ -114,7 +114,7 @@ def test_scores_of_too_few(store: Store, sizes: list[int], count: int, said: str
 
 
 def test_scores_without_tasks_of_which_nothing_worked(store: Store) -> None:
-    """A part whose other tasks all failed teaches nothing; the others do."""
+    """A part whose other tasks all failed teaches nothing, and counts for nobody; the others do."""
     add_trials(store, 64, 600)
     add_trials(store, 96, 120)
     with sqlite3.connect(store.name) as connection:
@@ -125,8 +125,7 @@ def test_scores_without_tasks_of_which_nothing_worked(store: Store) -> None:
         )
     lines: list[str] = []
     rows = held_out_scores(store, HERE, lines.append)
-    assert rows["estimates"]["tasks"] == 1
-    assert rows["own trials, held out"]["tasks"] == 0
+    assert {row["tasks"] for row in rows.values()} == {0}
     assert any("is left out: there is nothing to learn from" in line for line in lines)
 
 

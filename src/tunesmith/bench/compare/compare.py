@@ -77,6 +77,7 @@ class Comparison:
         self.problems = problems
         self.tuners = tuners
         self.settings = settings
+        self._elsewhere = elsewhere
         self.kept = KeptRuns(folder / _RUNS, settings.seed, self._limits, elsewhere=elsewhere)
         self._own_store = folder / "tuning.db"
         self._store = store or str(self._own_store)
@@ -92,13 +93,17 @@ class Comparison:
                 _check_search(problem, tuner)
 
     def runs(self) -> list[Run]:
-        """All runs; each tuner has its first repeat on every problem before any has a second."""
-        return [
-            Run(problem, tuner, repeat)
-            for repeat in range(self.settings.repeats)
-            for problem in self.problems
-            for tuner in self.tuners
-        ]
+        """All runs; each tuner has its first repeat on every problem before any has a second.
+
+        Where workloads may be measured on another machine, all runs of one come before those of
+        the next: what is not complete has to be measured anew there.
+        """
+        repeats = range(self.settings.repeats)
+        if self._elsewhere:
+            order = [(problem, repeat) for problem in self.problems for repeat in repeats]
+        else:
+            order = [(problem, repeat) for repeat in repeats for problem in self.problems]
+        return [Run(problem, tuner, repeat) for problem, repeat in order for tuner in self.tuners]
 
     def saved(self, asked: Collection[Run] | None = None) -> Results:
         """What earlier comparisons with the same settings left in the folder; ``asked`` are the
@@ -124,7 +129,8 @@ class Comparison:
 
     def go(self, results: Results, watch: Watch, asked: Collection[Run] | None = None) -> None:
         """Do those of the runs ``asked`` for, by default all, that ``results`` lacks, and add each
-        as it ends. Then the best configs of all ``results`` are measured together.
+        as it ends. After the last one of a workload the best configs of its ``results`` are
+        measured together, so that what is complete stays so whatever happens later.
 
         Raises ``TunesmithError`` where traces cannot be saved, ``KeyboardInterrupt`` on Ctrl-C.
         """
@@ -141,16 +147,18 @@ class Comparison:
             for run, trace in self.kept.load_all(simulated, simulated).items():
                 results.traces.setdefault(run, trace)
             raise
-        for run in left:
+        for place, run in enumerate(left, 1):
             if isinstance(run.problem, MeasuredProblem):
                 self._measure(results, run, watch)
-        self._settle(results)
+                if all(later.problem != run.problem for later in left[place:]):
+                    self._settle(results, [run.problem])
+        self._settle(results, self.problems)
 
-    def _settle(self, results: Results) -> None:
+    def _settle(self, results: Results, problems: Sequence[Problem]) -> None:
         """Measure the best configs of all runs of a workload together, unless these have been, or a
         run of old does not tell its own: times of different moments are not to be mixed. Those that
         ran out of time then are measured again with the next call."""
-        for problem in self.problems:
+        for problem in problems:
             runs = [(run, trace) for run, trace in results.traces.items() if run.problem == problem]
             together = digest(sorted(self.kept.identity(run) for run, _ in runs))
             if not isinstance(problem, MeasuredProblem) or not runs:

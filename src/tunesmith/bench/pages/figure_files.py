@@ -152,3 +152,11 @@ def make_folder(path: Path) -> None:
         raise TunesmithError(
             f"cannot write to the folder {path}: {system_reason(error)}: name another"
         ) from error
+
+
+def make_folder_of(file: Path) -> None:
+    """Make the folder of a file that will be written. Raises ``TunesmithError`` like
+    ``make_folder``, and for a file that is a folder."""
+    make_folder(file.parent)
+    if file.is_dir():
+        raise TunesmithError(f"cannot write {file}: it is a folder: name a file")

@@ -20,6 +20,7 @@ def train_model(
     as_json: opt.Json = False,
 ) -> None:
     """Train the model that ships, and test it on networks and processors that it has not seen."""
+    from tunesmith.bench.pages.figure_files import make_folder_of
     from tunesmith.bench.training.train_model import default_path
     from tunesmith.bench.training.train_model import train_model as trained
     from tunesmith.reports.models import scores_table
@@ -27,9 +28,11 @@ def train_model(
     from tunesmith.transfer.training_set import read_training_set
 
     read = [read_training_set(path) for path in sets]
+    if output is not None:
+        make_folder_of(output)
     found = trained(read, remark)
-    path = output or default_path(read[0].series[0].task.target.kind)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    kinds = [each.task.target.kind for one in read for each in one.series]
+    path = output or default_path(kinds[0])
     write_model(found.model, path)
     figures = {
         "file": str(path),

@@ -9,7 +9,7 @@ from typer import Argument, Option
 
 from tunesmith.cli import options as opt
 from tunesmith.cli.output import console, print_json, remark
-from tunesmith.errors import MissingDependencyError
+from tunesmith.errors import MissingDependencyError, UsageError
 
 
 def training_set(
@@ -27,10 +27,14 @@ def training_set(
 ) -> None:
     """Write the trials that a machine made of tasks as one small file, to train models on."""
     from tunesmith.bench.networks.workloads import network_workloads
+    from tunesmith.bench.pages.figure_files import make_folder_of
     from tunesmith.bench.training.origins import networks_of_operators
-    from tunesmith.store import open_store
+    from tunesmith.store import ANY_MACHINE, open_store
     from tunesmith.transfer.training_set import stored_set, write_training_set
 
+    if machine == ANY_MACHINE:
+        raise UsageError("a training set is of one machine: name its fingerprint, not any machine")
+    make_folder_of(output)
     with open_store(store) as opened:
         found = stored_set(opened, machine=machine)
         try:

@@ -12,7 +12,12 @@ from tunesmith.transfer.model import LEAST_TRIALS, GlobalModel, TooFewTrialsErro
 from tunesmith.transfer.of_store.completed import completed
 from tunesmith.transfer.of_store.counted import elsewhere, trials_of
 from tunesmith.transfer.of_store.heard import Heard, Tell
-from tunesmith.transfer.of_store.remembered import complaint_of, remember_complaint, remembered
+from tunesmith.transfer.of_store.remembered import (
+    complaint_of,
+    remember,
+    remember_complaint,
+    remembered,
+)
 from tunesmith.transfer.of_store.saved import (
     below_of,
     saved_models,
@@ -104,11 +109,7 @@ def _named(store: Store, name: str, target: Target, heard: Heard) -> GlobalModel
             f"those for {target.kind}: name another, or all"
         )
     try:
-        return _as_saved(model, scope, store, heard) or train(store, scope, heard.tell)
-    except TooFewTrialsError:
-        if why_other(model, name, store):
-            raise
-        return replace(model, below=below_of(scope))  # what is new is of other sketches
+        return _as_saved(model, scope, store, heard) or _trained(model, scope, store, heard)
     except TunesmithError:
         raise
     except Exception as error:  # of a damaged record, of XGBoost
@@ -129,9 +130,7 @@ def _usable(store: Store, scope: Scope, key: str | None, heard: Heard) -> Global
 
 def _own(store: Store, scope: Scope, key: str | None, heard: Heard) -> GlobalModel | None:
     """The model of a scope; that of all targets is used only where somebody has trained it."""
-    complaint = complaint_of(store, scope)
-    if complaint:
-        raise UsageError(complaint)
+    kept = None
     try:
         kept = _kept(store, scope)
         usable = None if kept is None else _as_saved(kept, scope, store, heard)
@@ -140,13 +139,29 @@ def _own(store: Store, scope: Scope, key: str | None, heard: Heard) -> GlobalMod
     else:
         if usable is not None:
             return usable
-        if kept is None and (scope.target is None or not _has_enough(store, scope, key, heard)):
+        if kept is None and (scope.target is None or not _can_teach(store, scope, key, heard)):
             return None
+    return _trained(kept, scope, store, heard)
+
+
+def _trained(kept: GlobalModel | None, scope: Scope, store: Store, heard: Heard) -> GlobalModel:
+    """The model of a scope, trained now; where that fails, the ``kept`` one if it is merely older
+    than some trials. Raises what ``train`` does."""
     try:
+        complaint = complaint_of(store, scope)
+        if complaint:
+            raise UsageError(complaint)
         return train(store, scope, heard.tell)
-    except UsageError as error:
-        remember_complaint(store, scope, str(error))
-        raise
+    except Exception as error:  # also of a damaged record, of XGBoost
+        if kept is None or why_other(kept, scope.name, store):
+            if isinstance(error, UsageError):
+                remember_complaint(store, scope, str(error))
+            raise
+        if not isinstance(error, TooFewTrialsError):  # else what is new is of other sketches
+            heard.warn(f"the model {scope.name} of {store.name} stays as it is: {describe(error)}")
+        # Until the store has grown again.
+        remember(store, scope, replace(kept, origin={**kept.origin, "written": store.written()}))
+        return replace(kept, below=below_of(scope))
 
 
 def _kept(store: Store, scope: Scope) -> GlobalModel | None:
@@ -164,9 +179,11 @@ def _as_saved(model: GlobalModel, scope: Scope, store: Store, heard: Heard) -> G
     return replace(model, below=below_of(scope))
 
 
-def _has_enough(store: Store, scope: Scope, key: str | None, heard: Heard) -> bool:
+def _can_teach(store: Store, scope: Scope, key: str | None, heard: Heard) -> bool:
     """Whether a store has enough trials of other tasks than the one of the key; where it has those
-    of other targets or machines instead, that is told."""
+    of other targets or machines instead, that is told. What is wrong with them is told later."""
+    if complaint_of(store, scope):
+        return True
     if store.written() < LEAST_TRIALS:  # which is quick, and most often all that it takes
         return False
     here = trials_of(store, scope, key)

@@ -104,7 +104,7 @@ def held_out_scores(
     store: Store, scope: Scope, tell: Tell | None = None
 ) -> dict[str, dict[str, Any]]:
     """How good the estimates, the shipped model and one of the store's trials are on tasks that the
-    latter has not learned from; summaries as ``held_out.summary`` has them.
+    latter has not learned from; summaries as ``held_out.summary`` has them, of the same tasks.
 
     Raises like ``train``, and ``TooFewTrialsError`` for trials of one task alone.
     """
@@ -113,6 +113,7 @@ def held_out_scores(
     series = [each for each in _chosen(known, scope) if problem_of(each) is not None]
     below = below_of(scope)
     found: list[Score] = []
+    seen: list[Series] = []
     parts = folds(series, _FOLDS)
     count = sum(len(each.configs) for each in series)
     if count < LEAST_TRIALS or len(parts) < 2:
@@ -128,8 +129,10 @@ def held_out_scores(
         except UsageError as error:  # of tasks of which nothing worked
             heard.inform(f"part {number} is left out: {error}")
             continue
-        found += scores([series[place] for place in tested], partial(predicted, model))
-    rows = {"estimates": summary(scores(series, partial(predicted, None)))}
+        held = [series[place] for place in tested]
+        found += scores(held, partial(predicted, model))
+        seen += held
+    rows = {"estimates": summary(scores(seen, partial(predicted, None)))}
     if below is not None:
-        rows["shipped model"] = summary(scores(series, partial(predicted, below)))
+        rows["shipped model"] = summary(scores(seen, partial(predicted, below)))
     return {**rows, "own trials, held out": summary(found)}
