@@ -102,8 +102,8 @@ def test_pairs_of_which_not_both_come_so_far(own: Trace, other: Trace, ratio: fl
     best = found_at(1)
     rows = rows_of({"GBT": {0: own}, "random": {0: other}, "from nothing": {1: best}})
     assert rows["GBT"]["ratios"]["random"] == ratio
-    sooner = rows["GBT"]["sooner"]["random"], rows["GBT"]["later"]["random"]
-    assert sooner == (0.0, 1.0) if ratio is None else (float(ratio < 1.0), 0.0)
+    told = rows["GBT"]["sooner"]["random"], rows["GBT"]["later"]["random"]
+    assert told == ((0.0, 1.0) if ratio is None else (float(ratio < 1.0), 0.0))
 
 
 def test_nobody_has_to_catch_up_with_a_run_that_found_nothing() -> None:
@@ -126,6 +126,8 @@ def test_the_trials_after_which_one_mean_is_as_high_as_another_in_the_end() -> N
     assert rows["transfer"]["mean_catches_up"] == {"from nothing": 2, "random": 1}
     assert rows["from nothing"]["mean_catches_up"] == {"random": 1}
     assert rows["random"]["mean_catches_up"] == {"from nothing": None}
+    low, high = rows["transfer"]["mean_catches_up_between"]["from nothing"]
+    assert 1 <= low <= 2 <= high <= LIMIT
     assert rows["random"]["mean_catches_up_between"]["from nothing"][1] is None
 
 

@@ -94,11 +94,11 @@ def lines(summary: Summary, limit: int) -> list[dict[str, Any]]:
     """A row for each line: the median ``trials_to_95`` over its runs; the share of runs that
     ``reached`` it; the mean ``best`` share and its ``best_error``; ``thinking``, the share of the
     time, and ``thinking_ms`` a config; the ``ratios`` of trials to 95 % to those of each reference;
-    of how many pairs it is ``sooner`` there, and ``later``, as shares;
-    and the trials that a line needs to come as far as each, as a share of those that the other
-    needed (``catches_up``) and of all that it had (``catches_up_of_all``): medians over pairs of
-    runs of the same problem and repeat, of which ``never_catches_up`` has the share that did not
-    within the limit. ``mean_catches_up`` are the trials after which the mean speed over runs is as
+    the shares of pairs in which it is ``sooner`` there, and ``later``; and the trials that a line
+    needs to come as far as each, as a share of those that the other needed (``catches_up``) and of
+    all that it had (``catches_up_of_all``): medians over pairs of runs of the same problem and
+    repeat, of which ``never_catches_up`` has the share that did not within the limit.
+    ``mean_catches_up`` are the trials after which the mean speed over runs is as
     high as the mean that each reference has in the end, and ``mean_catches_up_between`` what two
     thirds of bootstrap samples of the repeats lie between.
 

@@ -38,8 +38,8 @@ class Trace:
     its trial was measured to take in seconds; None where traces do not say. ``version`` of
     Tunesmith did the run on a ``date``, a day in ISO's form, on a ``machine``, for a ``target``;
     empty where traces of old do not say, and the target where nothing was measured.
-    ``learned_from`` are the versions that measured what its tuner knew of other tasks, where it did
-    and traces of old do not say.
+    ``learned_from`` are the versions that measured what its tuner knew of other tasks; empty where
+    it knew nothing of them, or traces of old do not say.
     """
 
     ended: Floats
@@ -76,7 +76,7 @@ class Trace:
         ``candidate`` which one it is.
         """
         least = min((measurement.seconds for measurement in measurements), default=math.inf)
-        own = [it.seconds for it in measurements if it.candidate == candidate]
+        own = [it.seconds for it in measurements if candidate and it.candidate == candidate]
         return cls(
             np.array(ended, np.float64),
             np.array([measurement.seconds for measurement in measurements], np.float64),

@@ -124,7 +124,7 @@ def _speed_up(cells: Sequence[tuple[Cell, Cell]], limits: Sequence[float]) -> di
             times = math.exp(log.value)
             point = {"at": share, "times": times, "error": times * log.error}
             points.append({**point, "pairs": sum(map(len, told)), "workloads": len(told)})
-    latest = max(begun)
+    latest = max(begun, default=0.0)
     return {"since": latest if math.isfinite(latest) else None, "points": points}
 
 
