@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import importlib
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import Command
 from tests.transfer.made_up import SIZES, TARGET, add_trials
+from tests.transfer.of_store.filled import change
 from tunesmith.store import open_store
 from tunesmith.target import Target
-from tunesmith.transfer import of_store
+from tunesmith.transfer.of_store import Scope, model_for, saved_models, train
 
 pytest.importorskip("xgboost", reason="XGBoost is not installed")
 
@@ -57,7 +60,11 @@ def test_scores(command: Command, filled: Path) -> None:
     assert "own trials, held out" in scored.out
     assert max(map(len, scored.out.splitlines())) <= 100
     rows = command("models", "score", "--store", filled, "--mcpu", MCPU, "--json").json
-    assert rows["own trials, held out"]["tasks"] == 5
+    own, estimates = rows["own trials, held out"], rows["estimates"]
+    assert own["tasks"] == estimates["tasks"] == 5
+    # What is slower than estimated in one task is in the others, too.
+    assert estimates["correlation"] < own["correlation"] <= 1.0
+    assert estimates["recall"]["20"] < own["recall"]["20"] <= 1.0
 
 
 def test_a_model_of_some_operators_is_used_by_name(
@@ -82,11 +89,63 @@ def test_a_model_of_some_operators_is_used_by_name(
 def test_a_wrong_option_is_told_of_before_a_model_is_trained(
     command: Command, filled: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(of_store, "model_for", lambda *_, **__: pytest.fail("looked for a model"))
+    module = importlib.import_module("tunesmith.tuning.tune")
+    monkeypatch.setattr(module, "model_for", lambda *_, **__: pytest.fail("looked for a model"))
     words = ("tune", *MATMUL, "--tuner", "autotvm", "--tuner-option", "model=trees")
     ran = command(*words, "--store", filled)
     assert ran.complaint.startswith("tuner 'autotvm': unknown cost model 'trees'")
     assert ran.code == 2
+
+
+def _cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:100])
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (_cut, "is no model"),
+        (lambda path: change(path, versions={}), "is trained again: it is of tunesmith None"),
+        (lambda path: change(path, scope="cpu-bdver2"), "is a copy of the model cpu-bdver2"),
+    ],
+    ids=["truncated", "of another version", "of another target"],
+)
+def test_a_search_goes_on_with_what_is_wrong_with_a_model(
+    command: Command, store: Path, spoil: Callable[[Path], None], said: str
+) -> None:
+    with open_store(store) as opened:
+        for size in SIZES:
+            add_trials(opened, size, target=Target())
+        train(opened, Scope(Target().resolved()))
+        (place,) = saved_models(opened).values()
+    spoil(place)
+    ran = command(
+        "tune", *MATMUL, "--sketch", "cpu_gemm", "--trials", 3, "--store", store, "--json"
+    )
+    assert ran.json["best"]["gflops"] > 0
+    assert sum(said in line for line in ran.err.splitlines()) == 1
+    assert "learning from 600 trials of" in ran.err
+    assert "Traceback" not in ran.err
+    with open_store(store) as opened:
+        model = model_for(opened, Target(), tell=pytest.fail)
+    assert model is not None
+    assert model.tasks == len(SIZES)
+
+
+def test_a_search_goes_on_beside_trials_for_another_processor(
+    command: Command, store: Path
+) -> None:
+    other = Target(mcpu="bdver2", cores=2)
+    with open_store(store) as opened:
+        for size in SIZES:
+            add_trials(opened, size, target=other)
+    ran = command(
+        "tune", *MATMUL, "--sketch", "cpu_gemm", "--trials", 3, "--store", store, "--json"
+    )
+    assert ran.json["best"]["gflops"] > 0
+    (line,) = (line for line in ran.err.splitlines() if "nothing is learned from" in line)
+    assert "bdver2" in line
+    assert not Path(f"{store}.models").exists()
 
 
 def test_a_model_of_a_board_by_name(command: Command, store: Path) -> None:

@@ -113,3 +113,24 @@ def guarded() -> tvm.IRModule:
                 B[i] = A[T.if_then_else(i >= 1, i - 1, 0)]
 
     return Module
+
+
+def on_threads() -> tvm.IRModule:
+    """The product of an 8 x 8 matrix and a vector, an element a thread."""
+
+    @I.ir_module
+    class Module:
+        @T.prim_func(s_tir=True)
+        def main(
+            A: T.Buffer((8, 8), "float32"),
+            B: T.Buffer((8,), "float32"),
+            C: T.Buffer((8,), "float32"),
+        ):
+            for block in T.thread_binding(2, thread="blockIdx.x"):
+                for thread in T.thread_binding(4, thread="threadIdx.x"):
+                    for k in T.serial(8):
+                        C[block * 4 + thread] = (
+                            C[block * 4 + thread] + A[block * 4 + thread, k] * B[k]
+                        )
+
+    return Module

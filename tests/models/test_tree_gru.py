@@ -163,3 +163,42 @@ def test_without_pytorch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(MissingDependencyError, match="the model TreeGRU needs PyTorch"):
         TreeGRU(12)
+
+
+def test_sizes_are_those_of_the_paper() -> None:
+    """Appendix A.3: embeddings and states of 128 numbers."""
+    features, values = nests(8, seed=0)
+    model = TreeGRU(12, loops=4, steps=0)
+    model.fit(features, values)
+    shapes = {name: tuple(weight.shape) for name, weight in model._weights.items()}
+    assert shapes["embed"] == (128, 3)
+    assert shapes["input"] == shapes["state"] == (3 * 128, 128)
+    assert shapes["slots"] == (8, 128)
+    assert shapes["score"] == (1, 8 * 128)
+
+
+def test_a_prediction_is_what_the_paper_says() -> None:
+    """Section 4, beside PyTorch's own cell: embedded rows go from the innermost loop outwards, each
+    state h is scattered as ``softmax(W^T h)_i h``, and the slots are summed over the loops."""
+    features, values = nests(20, seed=3)
+    model = small(steps=3)
+    model.fit(features, values)
+    weights = {name: weight.detach() for name, weight in model._weights.items()}
+    cell = torch.nn.GRUCell(16, 16)
+    cell.weight_ih.data, cell.weight_hh.data = weights["input"], weights["state"]
+    cell.bias_ih.data, cell.bias_hh.data = weights["input_bias"], weights["state_bias"]
+    expected = []
+    for program in features.reshape(20, 4, 3):
+        memory, state = torch.zeros(2, 16), torch.zeros(1, 16)
+        for row in program[::-1]:
+            if not row.any():
+                continue
+            scaled = torch.tensor((row - model._centre) / model._deviation, dtype=torch.float32)
+            embedded = torch.clamp(weights["embed"] @ scaled + weights["embed_bias"], min=0.0)
+            state = cell(embedded[None], state)
+            exponentials = torch.exp(weights["slots"] @ state[0])
+            memory += (exponentials / exponentials.sum())[:, None] * state
+        score = weights["score"][0] @ memory.flatten() + weights["score_bias"][0]
+        expected.append(values.min() + np.ptp(values) * score.item())
+    assert np.std(expected) > 0.01
+    np.testing.assert_allclose(model.predict(features).means, expected, rtol=1e-4, atol=1e-5)

@@ -13,7 +13,7 @@ from typer import Option
 from tunesmith.budget import Budget, Stop
 from tunesmith.cli import options as opt
 from tunesmith.cli.elsewhere import ElsewhereOptions, on_devices
-from tunesmith.cli.output import command_line, print_text, remark, shown_progress
+from tunesmith.cli.output import command_line, print_text, remark, remarks
 from tunesmith.cli.task_choice import TaskChoice
 from tunesmith.cli.tune_result import complain, print_result
 from tunesmith.errors import UsageError
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from tunesmith.measure.trial.measurers import Measurers
     from tunesmith.problem import Measurable, MeasureSettings
     from tunesmith.store import Store
-    from tunesmith.task import Task
-    from tunesmith.transfer.model import GlobalModel
+    from tunesmith.transfer.of_store import Transfer
     from tunesmith.tuners import Tuner
     from tunesmith.tuning.result import Result
 
@@ -183,7 +182,7 @@ def tune(
             problem, measurers = choice.to_tune(), here
             here.prepare(problem.job(settings))
         reached("task and sketches")
-        tuner = options.algorithm()  # complain before a model of other tasks is trained
+        tuner = options.algorithm()  # which may complain
         from tunesmith.store import open_store
 
         opened = stack.enter_context(open_store(options.store))
@@ -195,7 +194,7 @@ def tune(
             opened,
             settings,
             prior=options.prior,
-            transfer=_model(options, task, problem.key, opened),
+            transfer=opt.transfer_of(options.transfer, options.model),
             measurers=measurers,
         )
         compared = _compare(result) if peers else {}
@@ -220,14 +219,15 @@ def search(
     settings: MeasureSettings,
     *,
     prior: bool = True,
-    transfer: bool | GlobalModel = True,
+    transfer: Transfer = True,
     measurers: Measurers | None = None,
 ) -> Result:
     """Search with a tuner as the options say, and show how far it is."""
+    from tunesmith.reports.live import LiveProgress
     from tunesmith.tuning.tune import tune as run
 
     budget = options.budget()
-    with shown_progress(budget.trials, budget.seconds, problem.flops) as progress:
+    with LiveProgress(remarks(), budget.trials, budget.seconds, problem.flops) as live:
         return run(
             problem,
             tuner,
@@ -239,16 +239,9 @@ def search(
             transfer=transfer,
             settings=settings,
             measurers=measurers,
-            progress=progress,
+            tell=live.print,
+            progress=live.update,
         )
-
-
-def _model(options: TaskSearchOptions, task: Task, key: str, store: Store) -> GlobalModel | bool:
-    """The model of other tasks, chosen here so that what is wrong with one is told."""
-    from tunesmith.transfer.of_store import model_for
-
-    transfer = opt.transfer_of(options.transfer, options.model)
-    return model_for(store, task.target, transfer, remark, key=key) or False
 
 
 def _compare(result: Result) -> Mapping[str, float]:

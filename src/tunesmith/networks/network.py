@@ -42,7 +42,7 @@ from tunesmith.sketches.tir.weights import WEIGHT, has_constant_weights
 from tunesmith.store import Store
 from tunesmith.target import Target
 from tunesmith.task import Task
-from tunesmith.transfer.of_store import Transfer, model_for
+from tunesmith.transfer.of_store import Tell, Transfer, model_for
 from tunesmith.tuners import Tuner
 
 
@@ -127,12 +127,13 @@ class Network:
         *,
         seed: int = 0,
         transfer: Transfer = True,
+        tell: Tell | None = None,
         settings: MeasureSettings | None = None,
         measurers: Measurers | None = None,
         progress: Callable[[NetworkProgress], None] | None = None,
     ) -> NetworkResult:
         """Tune the tasks: what ``tunesmith.tune`` does with a network. See ``tune_tasks``."""
-        how = HowToTune(tuner, store, seed, settings, measurers, transfer)
+        how = HowToTune(tuner, store, seed, settings, measurers, transfer, tell)
         return tune_tasks(self.tasks, budget, how, progress)
 
     def build(

@@ -19,7 +19,7 @@ from tunesmith.progress import Progress
 from tunesmith.store import Run, Store
 from tunesmith.task import Task
 from tunesmith.transfer.model import GlobalModel
-from tunesmith.transfer.of_store import Transfer, model_for
+from tunesmith.transfer.of_store import Tell, Transfer, model_for
 from tunesmith.tuners import Tuner
 from tunesmith.tuning.result import Result
 from tunesmith.tuning.tune import tune
@@ -97,6 +97,7 @@ class HowToTune:
     settings: MeasureSettings | None = None
     measurers: Measurers | None = None
     transfer: Transfer = True
+    tell: Tell | None = None
 
 
 def tune_tasks(
@@ -144,7 +145,7 @@ class _NetworkRun:
         # Chosen once: the store grows, and training takes seconds.
         self._model: GlobalModel | None = None
         if self._tasks:
-            self._model = model_for(how.store, self._tasks[0].target, how.transfer)
+            self._model = model_for(how.store, self._tasks[0].target, how.transfer, how.tell)
 
     def _account(self, task: Task, layers: int) -> Account:
         """What the store knows of a task."""

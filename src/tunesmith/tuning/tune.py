@@ -20,7 +20,7 @@ from tunesmith.progress import Progress
 from tunesmith.store import open_store
 from tunesmith.task import Task
 from tunesmith.transfer.model import GlobalModel
-from tunesmith.transfer.of_store import Transfer, model_for
+from tunesmith.transfer.of_store import Tell, Transfer, model_for
 from tunesmith.tuners import Tuner
 from tunesmith.tuners import tuner as tuner_by_name
 from tunesmith.tuning.missing_model import usable
@@ -45,6 +45,7 @@ class TunesItself(Protocol[T_co]):
         *,
         seed: int,
         transfer: Transfer,
+        tell: Tell | None,
         settings: MeasureSettings | None,
         measurers: Measurers | None,
         progress: Callable[[Any], None] | None,
@@ -66,6 +67,7 @@ def tune(
     without_sketches: Iterable[str] = (),
     prior: bool = True,
     transfer: Transfer = True,
+    tell: Tell | None = None,
     settings: MeasureSettings | None = None,
     measurers: Measurers | None = None,
     progress: Callable[[Progress], None] | None = None,
@@ -82,6 +84,7 @@ def tune(
     store: Store | str | Path | None = None,
     seed: int = 0,
     transfer: Transfer = True,
+    tell: Tell | None = None,
     settings: MeasureSettings | None = None,
     measurers: Measurers | None = None,
     progress: Callable[[Any], None] | None = None,
@@ -100,6 +103,7 @@ def tune(
     without_sketches: Iterable[str] = (),
     prior: bool = True,
     transfer: Transfer = True,
+    tell: Tell | None = None,
     settings: MeasureSettings | None = None,
     measurers: Measurers | None = None,
     progress: Callable[[Any], None] | None = None,
@@ -118,6 +122,7 @@ def tune(
     ahead. With ``prior`` a search begins with configs that the sketch's model of the machine likes,
     and with ``transfer`` that is corrected by a model of other tasks: one of the store's trials if
     it has enough, else the one that ships (``model_for``), or the one that is given or named.
+    ``tell`` hears what is learned, and what is wrong with a model; without it that is logged.
     ``measurers`` measure a task, on this machine unless they are given; its records are filed under
     the machine that they name.
 
@@ -149,6 +154,7 @@ def tune(
                 _opened(store, stack, lasting=True),
                 seed=seed,
                 transfer=transfer,
+                tell=tell,
                 settings=settings,
                 measurers=measurers,
                 progress=progress,
@@ -186,17 +192,19 @@ def tune(
             seed=seed,
             progress=progress,
             late_seconds=late_seconds,
-            find_model=partial(_model, transfer, problem, store),
+            find_model=partial(_model, transfer, problem, store, tell),
         )
         return run.go(fresh=fresh, prior=prior)
 
 
-def _model(transfer: Transfer, problem: Measurable, store: Store) -> GlobalModel | None:
+def _model(
+    transfer: Transfer, problem: Measurable, store: Store, tell: Tell | None
+) -> GlobalModel | None:
     """The model of other tasks, if there are any: a function or a command has none."""
     first = problem.alternatives[0]
     if not isinstance(first, TaskProblem):
         return None
-    return model_for(store, first.task.target, transfer, key=problem.key)
+    return model_for(store, first.task.target, transfer, tell, key=problem.key)
 
 
 def _opened(

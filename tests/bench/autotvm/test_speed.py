@@ -23,10 +23,14 @@ def test_a_row_for_each_thing(monkeypatch: pytest.MonkeyPatch) -> None:
         "features",
         "a",
         "a",
+        "a",
         "starts",
         "favourite",
     ]
-    assert all(row["seconds"] > 0.0 and row["wanted"] > 0.0 for row in rows)
+    assert rows[3]["what"] == "a batch of 16 after 64 trials, with a model of other tasks"
+    assert all(row["seconds"] > 0.0 for row in rows)
+    assert rows.pop(3)["wanted"] is None
+    assert all(row["wanted"] > 0.0 for row in rows)
 
 
 def test_the_time_of_a_program_is_split(monkeypatch: pytest.MonkeyPatch) -> None:

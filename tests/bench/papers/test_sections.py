@@ -70,6 +70,23 @@ def test_nose_against_genetic() -> None:
         assert f"](search-nose-{name}.svg)" in page
 
 
+def test_nose_against_a_cost_model() -> None:
+    """Of pairs of runs of one seed: 1.25 and 2 times as fast."""
+    settings = LAYERS.changed(tuners=(SMALL_NOSE, SMALL_GENETIC, "autotvm:batch=2"))
+    runs: Runs = {**NOSE, "autotvm:batch=2": [three(4, 4, 2, 1.25), three(8, 8, 4, 4)]}
+    data, _ = data_of(nose.EXPERIMENT, settings, runs)
+    (told,) = data["over_model"]
+    assert (told["tuner"], told["over"]) == (SMALL_NOSE, "autotvm:batch=2")
+    (point,) = told["points"]
+    assert point["times"] == pytest.approx(math.sqrt(2.5))
+    assert (point["pairs"], point["workloads"]) == (6, 2)
+    page = nose.section(data)
+    table = page[page.index("| times as fast after") :]
+    row = line_of(table, f"{SMALL_NOSE}, over autotvm:batch=2")
+    assert row[-1] == "1.58 ± 0.00"
+    assert "or that of the tuner that a row names" in prose(page)
+
+
 def test_runs_within_their_random_start_tell_no_speed_up() -> None:
     """However fast one of them is: both draw the same configs."""
     runs: Runs = {"nose": NOSE[SMALL_NOSE], "genetic": NOSE[SMALL_GENETIC]}

@@ -41,7 +41,10 @@ _TWO_THIRDS = (1 / 6, 5 / 6)
 # Sums of the same speeds in another order differ by less.
 _ROUNDING = 1e-12
 
-REFERENCES = ("random", "GA", "from nothing")
+FROM_NOTHING = "from nothing"
+"""The line without a model of other tasks, where some have one."""
+
+REFERENCES = ("random", "GA", FROM_NOTHING)
 """The lines that others are compared with, run by run of the same seed."""
 
 

@@ -15,8 +15,10 @@ from typing import Any
 import numpy as np
 
 from tunesmith.bench.autotvm.experiments import BATCH, PARTS
+from tunesmith.bench.autotvm.figures import FROM_NOTHING
 from tunesmith.bench.autotvm.product import of_most_trials, size_of
 from tunesmith.bench.autotvm.product_row import ALONE, SHARES
+from tunesmith.bench.autotvm.wanted import wanted_rows
 from tunesmith.bench.compare.recorded_task import TAUGHT
 from tunesmith.bench.pages.figure_files import (
     WAY_OUT,
@@ -38,9 +40,6 @@ from tunesmith.tuners.autotvm import AutoTVM
 
 NAME = "models"
 FORMAT = 1
-
-REFERENCE = "from nothing"
-"""The line without a model of other tasks, where some have one."""
 
 Figures = dict[str, Any]
 
@@ -111,6 +110,7 @@ def write_models_page(folder: Path, figures: Mapping[str, Any]) -> str:
         planner=AutoTVM(),
         brief=_brief,
         caught_up=_caught_up,
+        wanted=wanted_rows(parts),
         any_caught_up=any(_caught_up(it["lines"]) for it in parts.values()),
         ratio=_ratio,
         sooner=_sooner,
@@ -167,7 +167,7 @@ def _caught_up(lines: Sequence[Mapping[str, Any]]) -> list[list[str]]:
     found = []
     for row in lines:
         share, of_all, never, trials, between = (
-            row.get(name, {}).get(REFERENCE)
+            row.get(name, {}).get(FROM_NOTHING)
             for name in (
                 "catches_up",
                 "catches_up_of_all",
@@ -180,7 +180,7 @@ def _caught_up(lines: Sequence[Mapping[str, Any]]) -> list[list[str]]:
             low, high = map(_or_never, between or (None, None))
             means = f"{_or_never(trials)} ({low} to {high})" if between else _or_never(trials)
             shares = ["never" if it is None else percent(it, 0) for it in (share, of_all)]
-            to_95 = _ratio(row["ratios"], REFERENCE)
+            to_95 = _ratio(row["ratios"], FROM_NOTHING)
             found.append([row["line"], to_95, means, *shares, percent(never, 0)])
     return found
 

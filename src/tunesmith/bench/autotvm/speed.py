@@ -23,7 +23,9 @@ from tunesmith.space import Config
 from tunesmith.target import Target
 from tunesmith.task import Task
 from tunesmith.transfer.favourite import favourite
+from tunesmith.transfer.model import GlobalModel, transferred_of
 from tunesmith.transfer.shipped import shipped_model
+from tunesmith.tuners import Search
 from tunesmith.tuners.autotvm import AutoTVM
 from tunesmith.tuners.random import Random
 from tunesmith.tuners.view import View
@@ -41,7 +43,7 @@ _START_WANTED = 1.0
 
 
 def measure_speed() -> Iterator[dict[str, Any]]:
-    """A row for each thing: ``what`` it is, its ``seconds``, how many were ``wanted``."""
+    """A row for each thing: ``what`` it is, its ``seconds``, how many were ``wanted``, if any."""
     task = _task()
     for sketch in SKETCHES:
         problem = TaskProblem.of(task, sketch)
@@ -51,9 +53,10 @@ def measure_speed() -> Iterator[dict[str, Any]]:
         problem.features(many, "context-relation")
         yield _row(f"features of {CANDIDATES:,} programs of {sketch}", begun, _FEATURES_WANTED)
     problem = TaskProblem.of(task, SKETCHES[0])
+    model = shipped_model(task.target)
     for kind, wanted in _PLANNED.items():
         yield _planning(problem, kind, wanted)
-    model = shipped_model(task.target)
+    yield _planning_early(problem, model)
     problems = problems_of(task)
     branches = Branches(joined(problems), Random(), 0, model)
     begun = time.perf_counter()
@@ -112,8 +115,26 @@ def _planning(problem: TaskProblem, kind: FeatureKind, wanted: float) -> dict[st
     """A batch of 64 after so many observations, whose programs are known by then."""
     view = View(problem.space, problem.estimates, problem.features)
     search = AutoTVM(features=kind).start_on(view, 0)
-    configs = _configs(problem, OBSERVED)
-    view.features(configs, kind)
+    view.features(_observed(problem, search, OBSERVED), kind)
+    what = f"a batch of 64 after {OBSERVED:,} trials, {kind} features"
+    return _batch_row(what, search, 64, wanted)
+
+
+def _planning_early(problem: TaskProblem, model: GlobalModel | None) -> dict[str, Any]:
+    """A batch while the model of other tasks has weight."""
+    tuner = AutoTVM()
+    view = View(problem.space, problem.estimates, problem.features, transferred_of(problem, model))
+    search = tuner.start_on(view, 0)
+    search.propose(tuner.transfer_batch)  # the first one, of what that model likes
+    _observed(problem, search, tuner.batch)
+    size = tuner.transfer_batch
+    what = f"a batch of {size} after {tuner.batch} trials, with a model of other tasks"
+    return _batch_row(what, search, size)
+
+
+def _observed(problem: TaskProblem, search: Search, count: int) -> list[Config]:
+    """So many random configs, which the search has seen with the times of their estimates."""
+    configs = _configs(problem, count)
     times = np.nan_to_num(problem.estimates(configs), nan=1.0)
     search.observe(
         [
@@ -121,17 +142,21 @@ def _planning(problem: TaskProblem, kind: FeatureKind, wanted: float) -> dict[st
             for config, seconds in zip(configs, times.tolist(), strict=True)
         ]
     )
+    return configs
+
+
+def _batch_row(what: str, search: Search, size: int, wanted: float | None = None) -> dict[str, Any]:
     gc.collect()  # so that the garbage of what came before is not collected while it plans
     begun = time.perf_counter()
-    search.propose(64)
-    return _row(f"a batch of 64 after {OBSERVED:,} trials, {kind} features", begun, wanted)
+    search.propose(size)
+    return _row(what, begun, wanted)
 
 
 def _configs(problem: TaskProblem, count: int) -> list[Config]:
     return list(problem.space.sample_many(count, np.random.default_rng(0)))
 
 
-def _row(what: str, begun: float, wanted: float) -> dict[str, Any]:
+def _row(what: str, begun: float, wanted: float | None) -> dict[str, Any]:
     return {
         "what": what,
         "seconds": time.perf_counter() - begun,

@@ -44,12 +44,12 @@ MOMENTS = {"a sixth": 1 / 6, "a quarter": 1 / 4, "a third": 1 / 3, "half": 1 / 2
 """The shares of a run's time at which speed-ups are looked at, in words: the first is the paper's
 first 10 of 60 minutes. They are set beforehand, for the largest speed-up at any time is chance."""
 
-OURS, THEIRS = "nose", "genetic"
+OURS, THEIRS, MODEL = "nose", "genetic", "autotvm"
 
 # Its space is of the kind of the paper's template: tiles of all loops, and unrolling.
 _FULL = SearchSettings(
     workloads=TEST_LAYERS,
-    tuners=("nose", "genetic", "autotvm"),
+    tuners=(OURS, THEIRS, MODEL),
     sketch="cpu_tiled",
     repeats=4,
     seconds=110.0,
@@ -82,12 +82,15 @@ def _told(summary: Summary, _settings: SearchSettings) -> dict[str, Any]:
     ``since`` what share of the time every run of both is past its random start, null where one
     never is, and at which ``points``, shares of the time, it is how many ``times`` as fast, with
     the ``error``: the geometric mean over ``pairs`` of runs of one seed, on those ``workloads``, so
-    many, of which every run of both is past its random start."""
-    theirs = _labelled(summary.labels, THEIRS)
+    many, of which every run of both is past its random start. ``over_model`` has the same of NoSE
+    over the search by a cost model, whose label is in ``over``."""
+    ours, theirs, model = (_labelled(summary.labels, name) for name in (OURS, THEIRS, MODEL))
+    over_model = [] if model is None else _speed_ups(summary, model)
     return {
-        "ours": _labelled(summary.labels, OURS),
+        "ours": ours,
         "theirs": theirs,
         "speed_ups": [] if theirs is None else _speed_ups(summary, theirs),
+        "over_model": [{**each, "over": model} for each in over_model if each["tuner"] == ours],
     }
 
 
@@ -108,7 +111,7 @@ def _speed_ups(summary: Summary, theirs: str) -> list[dict[str, Any]]:
 
 
 def _speed_up(cells: Sequence[tuple[Cell, Cell]], limits: Sequence[float]) -> dict[str, Any]:
-    """Of a tuner's cells and the GA's on the same problems, whose runs last so long."""
+    """Of a tuner's cells and another's on the same problems, whose runs last so long."""
     lasting = list(zip(cells, limits, strict=True))
     begun = [_since(both, limit) for both, limit in lasting]
     points = []

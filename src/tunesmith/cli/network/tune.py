@@ -57,7 +57,6 @@ def tune(
         from tunesmith.reports.format import counted
         from tunesmith.reports.networks.tables import tuned_table
         from tunesmith.store import open_store
-        from tunesmith.transfer.of_store import model_for
         from tunesmith.tuning.result import check_stored
         from tunesmith.tuning.tune import tune as run
 
@@ -65,7 +64,6 @@ def tune(
         remark(f"{layers} of {counted(len(network.tasks), 'task')}")
         machine = machine_of(measurers, [*network.tasks])
         opened = stack.enter_context(open_store(store))
-        transferred = model_for(opened, network.target, chosen, remark) or False
         lines = stack.enter_context(NetworkLines(remarks()))
         result = run(
             network,
@@ -73,7 +71,8 @@ def tune(
             budget,
             store=opened,
             seed=seed,
-            transfer=transferred,
+            transfer=chosen,
+            tell=lines.print,
             settings=settings,
             measurers=measurers,
             progress=lines.update,
