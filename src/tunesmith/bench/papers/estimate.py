@@ -27,7 +27,11 @@ class Estimate:
     def deviation(cls, values: Sequence[float]) -> Estimate:
         """The standard deviation of a figure that each run has; its error is that of a normal
         distribution's."""
-        deviation, runs = _deviation(values), len(values)
+        return cls.of_deviation(_deviation(values), len(values))
+
+    @classmethod
+    def of_deviation(cls, deviation: float, runs: int) -> Estimate:
+        """The same of a standard deviation over so many runs."""
         return cls(deviation, deviation / math.sqrt(2 * max(1, runs - 1)), runs)
 
     def over(self, other: Estimate) -> Estimate:

@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 from tunesmith.bench.compare.charts import speed_time_chart, speed_trials_chart
-from tunesmith.bench.compare.summary import Summary, mean
+from tunesmith.bench.compare.summary import Summary
 from tunesmith.bench.operators.workloads import BATCHED, OPEVO
 from tunesmith.bench.pages.charts import Draw
 from tunesmith.bench.pages.templates import table
@@ -112,11 +112,36 @@ def section(data: Mapping[str, Any]) -> str:
         "papers/opevo.md.jinja",
         data,
         compared,
+        by_kind=_by_kind(data, compared),
         shares=parts.shares(data, compared),
         sensitivity=table(head, lines) if lines else "",
         # Its own values are in the table once an option.
         variants_within_start=parts.starts(data, dict.fromkeys(others.values())),
     )
+
+
+def _kind(name: str) -> str:
+    """What a workload is, of which the paper has a figure of its own."""
+    operator = EXPERIMENT.knows.get(name)
+    if isinstance(operator, BatchMatmul):
+        return "batch products"
+    return "convolutions" if isinstance(operator, Conv2d) else "products"
+
+
+def _is_of(kind: str, name: str) -> bool:
+    return _kind(name) == kind
+
+
+def _by_kind(data: Mapping[str, Any], tuners: Sequence[str]) -> str:
+    """A table of the mean best over the workloads of each kind; empty where there is one alone."""
+    kinds = list(dict.fromkeys(_kind(each["problem"]) for each in data["problems"]))
+    if len(kinds) < 2:
+        return ""
+    lines = []
+    for tuner in tuners:
+        bests = [parts.mean_best(data, tuner, partial(_is_of, kind)) for kind in kinds]
+        lines.append([tuner, *map(parts.with_error, bests)])
+    return table(["best of", *kinds], lines)
 
 
 def _variant(data: Mapping[str, Any], label: str) -> list[str]:
@@ -126,7 +151,7 @@ def _variant(data: Mapping[str, Any], label: str) -> list[str]:
     worst = min(rows, key=lambda row: float(row["best_share"]))
     return [
         parts.with_error(parts.mean_best(data, label)),
-        fmt.percent(mean(parts.deviation(row) for row in rows)),
+        parts.with_error(parts.mean_deviation(rows)),
         fmt.percent(worst["best_share"]),
         worst["problem"],
         str(sum(row["repeats"] for row in rows)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from tunesmith.bench.compare.summary import mean
@@ -76,9 +76,12 @@ def best_of(row: Row) -> Estimate:
     return Estimate(row["best_share"], row["best_share_error"], row["repeats"])
 
 
-def mean_best(data: Data, tuner: str) -> Estimate | None:
-    """The mean of that over the problems; None where a tuner has no runs."""
-    rows = rows_of(data, tuner).values()
+def mean_best(
+    data: Data, tuner: str, counts: Callable[[str], bool] = lambda _: True
+) -> Estimate | None:
+    """The mean of that over the problems that count, by their names; None where a tuner has no runs
+    of any."""
+    rows = [row for name, row in rows_of(data, tuner).items() if counts(name)]
     return mean_over(best_of(row) for row in rows) if rows else None
 
 
@@ -145,7 +148,7 @@ def standings(data: Data, tuners: Sequence[str]) -> str:
             [
                 tuner,
                 with_error(bests[tuner]),
-                fmt.percent(mean(deviation(row) for row in rows)),
+                with_error(mean_deviation(rows)),
                 fmt.percent(mean(row["reached_95"] for row in rows), 0),
                 str(sum(row["repeats"] for row in rows)) if rows else fmt.NOTHING,
                 trials_of(rows),
@@ -176,9 +179,13 @@ def starts(data: Data, tuners: Iterable[str]) -> list[str]:
     return told
 
 
-def deviation(row: Row) -> float:
-    """The standard deviation of the best over runs, as a share of the best known."""
-    return math.sqrt(row["best_share_variance"])
+def mean_deviation(rows: Sequence[Row]) -> Estimate | None:
+    """The standard deviation of the best over runs, as a share of the best known; its mean over
+    workloads, None without any."""
+    found = [
+        Estimate.of_deviation(math.sqrt(row["best_share_variance"]), row["repeats"]) for row in rows
+    ]
+    return mean_over(found) if found else None
 
 
 def shares(data: Data, tuners: Sequence[str]) -> str:
