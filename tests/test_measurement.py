@@ -69,6 +69,14 @@ def test_a_time_that_is_none_is_a_failure(seconds: Any) -> None:
     assert found.run_seconds == ()
 
 
+def test_times_whose_median_is_too_large_are_a_failure() -> None:
+    found = Measurement(CONFIG, Outcome.NO_ERROR, (1.7e308, 1.0, 1.5e308)).checked()
+    assert found.outcome is Outcome.NO_ERROR, "the one in the middle counts"
+    found = Measurement(CONFIG, Outcome.NO_ERROR, (1.7e308, 1.5e308)).checked()
+    assert (found.outcome, found.run_seconds) == (Outcome.UNKNOWN_ERROR, ())
+    assert found.message == "the measurer reports a call of 1.7e+308 seconds"
+
+
 def test_a_valid_trial_without_a_time_is_a_failure() -> None:
     found = Measurement(CONFIG, Outcome.NO_ERROR).checked()
     assert (found.outcome, found.message) == (

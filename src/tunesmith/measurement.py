@@ -150,6 +150,8 @@ class Measurement:
         """
         found = self
         wrong = [it for it in self.run_seconds if not 0.0 < _number(it) < math.inf]
+        if self.valid and self.run_seconds and not wrong and math.isinf(self.seconds):
+            wrong = [max(self.run_seconds)]  # of two such the mean is infinite
         if self.valid and (wrong or not self.run_seconds):
             what = f"a call of {_shown(wrong[0])} seconds" if wrong else "no time of a call"
             found = replace(

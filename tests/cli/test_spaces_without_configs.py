@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,19 @@ import pytest
 from tests.cli.conftest import Command
 from tunesmith.space.enumeration import component
 
-TUNERS = ("annealing", "auto", "gbfs", "genetic", "grid", "nose", "opevo", "random")
+NEEDS = {"na2c": "torch", "autotvm": "xgboost", "controller": "torch"}
+TUNERS = [
+    pytest.param(
+        name,
+        marks=pytest.mark.skipif(
+            name in NEEDS and find_spec(NEEDS[name]) is None, reason="its model is not installed"
+        ),
+    )
+    for name in (
+        *("annealing", "auto", "autotvm", "controller", "gbfs", "genetic", "grid", "na2c"),
+        *("nose", "opevo", "random"),
+    )
+]
 NAMES = "abcdefgh"
 
 

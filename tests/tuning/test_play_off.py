@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ import pytest
 
 from tests.scripted import Scripted, config, failing_at, number, stored, trials_of
 from tunesmith.budget import Budget, Stop
+from tunesmith.measurement import Measurement
 from tunesmith.space import Config
 from tunesmith.store import Store, open_store
 from tunesmith.tuning.play_off import MARGIN as PLAY_OFF_MARGIN
@@ -93,6 +94,19 @@ def test_the_default_may_win_though_its_trial_was_unlucky(store: Store) -> None:
     best = store.best("scripted")
     assert best is not None
     assert best.config == config(5)
+
+
+def test_who_would_take_all_of_the_time_stays_out_first(store: Store) -> None:
+    """A measurer says that a round of one takes a week: of the others none is slower for that."""
+
+    def reports(trial: Measurement) -> Measurement:
+        return replace(trial, run_time=math.inf) if number(trial.config) == 2 else trial
+
+    problem = lucky({1: 1.3, 2: 1.2, 3: 1.1, 4: 1.15}, reports=reports)
+    result = tune(problem, "grid", store=store)
+    assert problem.rounds == list(map(config, (1, 3, 4))) * PLAY_OFF_ROUNDS
+    assert result.best is not None
+    assert (result.best.config, result.best.seconds) == (config(3), 1.1)
 
 
 @dataclass

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -174,6 +176,23 @@ def test_claims_are_renewed_while_the_run_lives(
     run(Scripted(size=6), path)
     assert renewed
     assert all(seconds >= 0.003 for seconds in renewed)
+
+
+def test_no_claim_lasts_longer_than_its_run_has(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever a measurer says of how long a trial took: others wait for claims."""
+    claimed: list[float] = []
+    whole = Store.claim
+
+    def claim(store: Store, wanted: Any, seconds: float) -> list[float]:
+        claimed.append(seconds)
+        return whole(store, wanted, seconds)
+
+    monkeypatch.setattr(Store, "claim", claim)
+    run(Scripted(size=6, reports=lambda trial: replace(trial, build_time=math.inf)), path)
+    assert len(claimed) > 1
+    assert max(claimed) < 600.0
 
 
 def test_a_store_that_cannot_claim_does_not_end_the_run(

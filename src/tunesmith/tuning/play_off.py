@@ -87,7 +87,8 @@ def plan(incumbents: Incumbents, elapsed: float, cost: Callable[[Measurement], f
     winner of earlier runs, which luckier trials may have crowded out, what the model liked most,
     whose trial may have come at a bad moment, and the default, to be compared with under the same
     conditions. ``cost`` tells the seconds that a round takes for a measured candidate. Where the
-    time does not suffice for a few rounds of all, the slowest stay out.
+    time does not suffice for a few rounds of all, those stay out that would take all of it, however
+    fast they are, and then the slowest; but the best is the last.
     """
     close = [m for m in incumbents.finalists if m.seconds <= MARGIN * incumbents.best_seconds]
     known = {measurement.candidate: measurement for measurement in close}
@@ -110,7 +111,9 @@ def _affordable(
         rounds = math.floor(min(MAX_ROUNDS, allowance / max(round_cost, 1e-9)))
         if rounds >= MIN_ROUNDS:
             return PlayOff([measurement.candidate for measurement in contestants], rounds)
-        contestants.remove(max(contestants, key=lambda measurement: measurement.seconds))
+        best = min(contestants, key=lambda measurement: measurement.seconds)
+        dear = [it for it in contestants if it is not best and MIN_ROUNDS * cost(it) > allowance]
+        contestants.remove(max(dear or contestants, key=lambda measurement: measurement.seconds))
     return PlayOff([], 0)
 
 

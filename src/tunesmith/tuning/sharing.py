@@ -57,6 +57,7 @@ class Sharing:
         self._news = news
         self._clock = clock
         self._held: dict[Candidate, float] = {}  # until when, by the clock of ``monotonic``
+        self._begun = time.monotonic()
         self._longest = 0.0
         self._look_at = time.monotonic() + _LOOK_EVERY
         self._renew_at = math.inf
@@ -103,9 +104,10 @@ class Sharing:
         return max(_CLAIM_SECONDS, _CLAIM_TRIALS * self._longest)
 
     def measured(self, measurements: Sequence[Measurement]) -> None:
-        """Take note of this run's own trials."""
-        for measurement in measurements:
-            self._longest = max(self._longest, measurement.build_time + measurement.run_time)
+        """Take note of this run's own trials. None took longer than the run yet, whatever its
+        measurer says: others would wait for claims of weeks."""
+        longest = max((it.build_time + it.run_time for it in measurements), default=0.0)
+        self._longest = max(self._longest, min(longest, time.monotonic() - self._begun))
 
     def look(self, *, at_once: bool = False) -> list[Measurement]:
         """What other runs have measured since the last look, each config once.

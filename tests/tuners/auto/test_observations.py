@@ -41,9 +41,18 @@ def test_a_trial_that_cost_nothing_has_a_logarithm() -> None:
 
 
 def test_only_the_best_share_is_told_apart() -> None:
-    values = standardised(np.array([3.0, 1.0, math.inf, 2.0, 50.0]), 0.5)
+    values = standardised(np.array([3.0, 1.0, math.inf, 2.0, 50.0]), 0.5).values
     assert values[1] < values[3] < values[0]
     assert values[0] == values[4] < values[2]
     assert values.mean() == pytest.approx(0.0)
     assert values.std() == pytest.approx(1.0)
-    assert standardised(np.array([2.0, 2.0]), 0.5).tolist() == [0.0, 0.0]
+    assert standardised(np.array([2.0, 2.0]), 0.5).values.tolist() == [0.0, 0.0]
+
+
+def test_values_stand_for_logarithms() -> None:
+    logs = np.array([3.0, 1.0, 2.0])
+    found = standardised(logs, 1.0)
+    np.testing.assert_allclose(found.values_of(logs), found.values)
+    assert [found.log_of(value) for value in found.values.tolist()] == pytest.approx(
+        [3.0, 1.0, 2.0]
+    )

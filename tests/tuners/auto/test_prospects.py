@@ -8,6 +8,7 @@ import numpy.typing as npt
 from tunesmith.models.gaussian_process import GaussianProcess
 from tunesmith.space import Config
 from tunesmith.tuners.auto.neighbourhood import Choices
+from tunesmith.tuners.auto.observations import Standardised
 from tunesmith.tuners.auto.prospects import Prospects
 
 Array = npt.NDArray[np.float64]
@@ -18,6 +19,9 @@ LATE, EARLY = Config({"n": 3}), Config({"n": 1})
 KNOWN = np.array([[0.0], [1.0]])
 ROWS = np.array([[0.75], [0.25]])
 
+TREND = np.array([0.25, -0.5])
+VALUES = Standardised(np.empty(0), middle=3.0, deviation=0.5)
+
 
 def prospects(values: Array, *, share: float, trend: Array | None = None) -> Prospects:
     """Of two candidates. ``values`` are those at the known points, the early and the late one,
@@ -25,7 +29,8 @@ def prospects(values: Array, *, share: float, trend: Array | None = None) -> Pro
     model = GaussianProcess(1)
     model.condition(KNOWN, values)
     found = np.zeros(2) if trend is None else trend
-    return Prospects(Choices([LATE, EARLY], ROWS), model.posterior(ROWS), found, share, best=0.5)
+    choices, posterior = Choices([LATE, EARLY], ROWS), model.posterior(ROWS)
+    return Prospects(choices, posterior, VALUES, found, cost=2.0, share=share, best=0.5)
 
 
 def test_of_equally_good_ones_the_one_that_is_likelier_to_work_is_taken() -> None:
@@ -59,3 +64,12 @@ def test_what_was_seen_is_not_taken_again() -> None:
     assert found.taken == 1
     assert found.take({LATE, EARLY}) is None
     assert found.taken == 1
+
+
+def test_predictions_are_in_units_that_stay() -> None:
+    """Logarithms of seconds, and a chance: the trend, the mean cost and the share are in them."""
+    found = prospects(np.array([[0.0, 0.0, 0.4], [0.0, 0.0, -0.4]]), share=0.5, trend=TREND)
+    for number in range(2):
+        value, cost, works = found.posterior.means[number]
+        expected = [3.0 + 0.5 * (value + TREND[number]), 2.0 + cost, 0.5 + works]
+        np.testing.assert_allclose(found.predicted(number), expected)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +37,22 @@ def test_it_goes_through_values_that_follow_the_estimates() -> None:
     found = trend()
     np.testing.assert_allclose(found.fit(CONFIGS, values), values, atol=1e-9)
     np.testing.assert_allclose(found.of(CONFIGS[:5]), values[:5], atol=1e-9)
+
+
+def test_what_it_is_fitted_to_grows() -> None:
+    """It asks for the estimate of each once, and says what one that begins anew would say."""
+    asked: list[Config] = []
+
+    def estimates(configs: Sequence[Config]) -> Array:
+        asked.extend(configs)
+        return np.array([total(config) for config in configs])
+
+    values = 3.0 * logs() - logs() ** 2
+    growing = Trend(View(DIGITS, estimates))
+    for count in (5, 10, 11, 40):
+        found = growing.fit(CONFIGS[:count], values[:count])
+        np.testing.assert_allclose(found, trend().fit(CONFIGS[:count], values[:count]), atol=1e-12)
+    assert sorted(map(hash, asked)) == sorted(map(hash, CONFIGS))
 
 
 def test_estimates_that_are_the_wrong_way_round_say_nothing() -> None:

@@ -15,8 +15,10 @@ from tunesmith.testing.trials import distance_cost, failed, measured, space_name
 from tunesmith.testing.tuner import TunerConformance
 from tunesmith.tuners import tuner
 from tunesmith.tuners.auto import Auto
+from tunesmith.tuners.auto.observations import standardised
 from tunesmith.tuners.auto.region import Region
 from tunesmith.tuners.auto.tuner import AutoSearch
+from tunesmith.tuners.view import View
 
 
 class TestAuto(TunerConformance):
@@ -62,6 +64,32 @@ def test_proposals_in_a_row_differ_and_do_not_crowd() -> None:
     batch = search.propose(12)
     assert len(set(batch)) == 12
     assert max(space.distance(batch[0], other) for other in batch) > 3
+
+
+def test_predictions_of_what_is_pending_keep_their_meaning() -> None:
+    """When the units of values, the line over the estimates and the mean cost have changed."""
+    space = Space([Ordinal(name, tuple(range(1, 65))) for name in "ab"])
+
+    def seconds(config: Config) -> float:
+        return float(sum(config.values()))  # type: ignore[arg-type] # numbers
+
+    search = Auto().start_on(View(space, lambda configs: np.array([*map(seconds, configs)])), 0)
+    first = search.propose(7)
+    search.observe([measured(config, 1.0) for config in first])
+    (waiting,) = search.propose(1)
+    _, (log, cost, chance) = search._pending[waiting]
+    assert abs(log) < 0.5, "a second, as all before"
+    later = search.propose(20)
+    search.observe([measured(config, 100.0 * seconds(config)) for config in later])
+    standard = standardised(search._known.logs, 1.0)
+    search._trend.fit(search._known.configs, standard.values)
+    rows, expected = search._expected(standard, mean_cost=-3.0, share=0.5)
+    place = [*search._pending].index(waiting)
+    (of_estimate,) = search._trend.of([waiting])
+    assert of_estimate != 0.0
+    value = (log - standard.middle) / standard.deviation - of_estimate
+    assert expected[place].tolist() == pytest.approx([value, cost + 3.0, chance - 0.5])
+    np.testing.assert_array_equal(rows[place], search._coordinates.of(waiting))
 
 
 def first_odd_parts(round_share: float) -> list[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -73,8 +74,27 @@ class Observations:
         return self._table[: len(self.configs), _FIRST:]
 
 
-def standardised(logs: Array, told_apart: float) -> Array:
-    """Logarithms of seconds, standardised to mean 0 and deviation 1; one at least is finite.
+@dataclass(frozen=True)
+class Standardised:
+    """Logarithms of seconds as ``values`` of mean 0 and deviation 1, and how to turn others into
+    such values and back: the units of values change with every observation."""
+
+    values: Array
+    middle: float
+    deviation: float
+
+    def values_of(self, logs: Array) -> Array:
+        """Other logarithms as values."""
+        values: Array = (logs - self.middle) / self.deviation
+        return values
+
+    def log_of(self, value: float) -> float:
+        """The logarithm that a value stands for."""
+        return self.middle + self.deviation * value
+
+
+def standardised(logs: Array, told_apart: float) -> Standardised:
+    """Logarithms of seconds, standardised; one at least is finite.
 
     They are clipped at the quantile ``told_apart``, and far from the best: how slow a slow config
     is says little about where fast ones are. Failures are worse than that by half of the range that
@@ -90,6 +110,5 @@ def standardised(logs: Array, told_apart: float) -> Array:
         worst = min(worst, max(best + _FAR, slow + (slow - best)))
     failed = worst + ((worst - best) / 2 or 1.0)
     values = np.where(valid, np.minimum(logs, worst), failed)
-    deviation = float(values.std())
-    centred: Array = values - values.mean()
-    return centred / deviation if deviation > 0.0 else centred
+    middle, deviation = float(values.mean()), float(values.std()) or 1.0
+    return Standardised((values - middle) / deviation, middle, deviation)

@@ -12,6 +12,7 @@ from tunesmith.models.acquisition import expected_improvement
 from tunesmith.models.gaussian_process import Posterior
 from tunesmith.space import Config
 from tunesmith.tuners.auto.neighbourhood import Choices
+from tunesmith.tuners.auto.observations import Standardised
 
 Array = npt.NDArray[np.float64]
 
@@ -22,14 +23,18 @@ _LEAST_CHANCE = 0.02
 @dataclass
 class Prospects:
     """Candidates with their posterior, whose three functions are the value beyond the ``trend``,
-    the logarithm of a trial's cost, and whether it works: 1 or 0, beyond the ``share`` that does.
+    the logarithm of a trial's cost beyond the mean ``cost``, and whether it works: 1 or 0, beyond
+    the ``share`` that does.
 
-    ``best`` is the best value observed, ``taken`` how many were taken.
+    ``values`` are those of the observations, ``best`` is the best of the region, ``taken`` how many
+    were taken.
     """
 
     candidates: Choices
     posterior: Posterior
+    values: Standardised
     trend: Array
+    cost: float
     share: float
     best: float
     taken: int = 0
@@ -54,3 +59,10 @@ class Prospects:
                 return number
             worth[number] = -np.inf
         return None
+
+    def predicted(self, number: int) -> Array:
+        """What the model says of a candidate, in units that stay as they are: the logarithms of the
+        seconds of a call and of a trial, and the chance that it works; shape (3,)."""
+        value, cost, works = self.posterior.means[number]
+        log = self.values.log_of(float(value + self.trend[number]))
+        return np.array([log, self.cost + cost, self.share + works])

@@ -20,22 +20,26 @@ _FEWEST = 8
 class Trend:
     """A line through the values of observed configs over the logarithms of their estimates.
 
-    It is 0 where there are no estimates, or where they have nothing to say of the values.
+    What it is fitted to grows: those of before, and new ones. It is 0 where there are no estimates,
+    or where they have nothing to say of the values.
     """
 
     def __init__(self, view: View) -> None:
         self._view = view
         self._has_estimates = view.has_estimates
         self._logs: dict[Config, float] = {}
+        self._fitted: Array = np.empty(0)  # the logarithms of what it was fitted to
         self._slope = 0.0
         self._middle = 0.0
 
     def fit(self, configs: Sequence[Config], values: Array) -> Array:
-        """Fit to the values, shape (n,), of configs; returns what it says of these."""
+        """Fit to the values, shape (n,), of configs, of which the first ones are those of the last
+        call; returns what it says of these."""
         self._slope = 0.0
         if not self._has_estimates or len(values) < _FEWEST:
             return np.zeros(len(values))
-        logs = self._logs_of(configs)
+        new = self._logs_of(configs[len(self._fitted) :])
+        logs = self._fitted = np.concatenate([self._fitted, new])
         known = np.isfinite(logs)
         if not known.any() or not np.ptp(logs[known]) > 0.0:
             return np.zeros(len(values))

@@ -30,7 +30,7 @@ from tunesmith.models.gaussian_process import FITTED, GaussianProcess
 from tunesmith.space import Config, Space
 from tunesmith.tuners.auto.favourites import Favourites
 from tunesmith.tuners.auto.neighbourhood import Choices, Neighbourhood, Pool
-from tunesmith.tuners.auto.observations import Observations, standardised
+from tunesmith.tuners.auto.observations import Observations, Standardised, standardised
 from tunesmith.tuners.auto.prospects import Prospects
 from tunesmith.tuners.auto.region import Region
 from tunesmith.tuners.auto.trend import Trend
@@ -201,14 +201,15 @@ class AutoSearch(Search):
             self._prospects = None
             return None
         config = self._prospects.candidates.configs[number]
-        prediction = self._prospects.posterior.means[number]
-        self._expect(config, self._prospects.candidates.rows[number], prediction)
+        row = self._prospects.candidates.rows[number]
+        self._expect(config, row, self._prospects.predicted(number))
         return config
 
     def _new_prospects(self) -> Prospects:
         """New candidates with the model's prediction for them."""
         known, model = self._known, self._current_model()
-        values = standardised(known.logs, self.settings.told_apart)
+        standard = standardised(known.logs, self.settings.told_apart)
+        values = standard.values
         own = known.of_region(self._region.number)
         order = own[np.argsort(values[own], kind="stable")]
         some = self._some(order)
@@ -217,23 +218,31 @@ class AutoSearch(Search):
             self._refit(known.rows[some], (values - trend)[some])
         works = np.isfinite(known.logs)
         share = float(works.mean())
-        mean_cost = known.costs.mean()
+        mean_cost = float(known.costs.mean())
         observed = np.column_stack(
             [(values - trend)[some], known.costs[some] - mean_cost, works[some] - share]
         )
-        pending = self._pending.values()
-        model.condition(
-            np.vstack([known.rows[some], *(row for row, _ in pending)]),
-            np.vstack([observed, *(prediction for _, prediction in pending)]),
-        )
+        rows, expected = self._expected(standard, mean_cost, share)
+        model.condition(np.vstack([known.rows[some], rows]), np.vstack([observed, expected]))
         candidates = self._candidates(order).without(self.seen)
         posterior = model.posterior(candidates.rows)
-        expected = self._trend.of(candidates.configs)
-        return Prospects(candidates, posterior, expected, share, float(values[order[0]]))
+        of_trend = self._trend.of(candidates.configs)
+        best = float(values[order[0]])
+        return Prospects(candidates, posterior, standard, of_trend, mean_cost, share, best)
+
+    def _expected(
+        self, standard: Standardised, mean_cost: float, share: float
+    ) -> tuple[Array, Array]:
+        """The coordinates of what is pending, and its predictions as what the model learns now."""
+        if not self._pending:
+            return np.empty((0, self._coordinates.count)), np.empty((0, 3))
+        rows, predicted = (np.stack(each) for each in zip(*self._pending.values(), strict=True))
+        values = standard.values_of(predicted[:, 0]) - self._trend.of([*self._pending])
+        return rows, np.column_stack([values, predicted[:, 1] - mean_cost, predicted[:, 2] - share])
 
     def _expect(self, config: Config, row: Array, prediction: Array) -> None:
-        # Copies: a view would keep all candidates of a proposal.
-        self._pending[config] = row.copy(), prediction.copy()
+        # A copy: a view would keep all candidates of a proposal.
+        self._pending[config] = row.copy(), prediction
         while len(self._pending) > _MOST_PENDING:
             del self._pending[next(iter(self._pending))]  # the oldest
 
