@@ -13,12 +13,16 @@ from tunesmith.bench.recording.part import recorded_part
 from tunesmith.measure.recorded.recording import Recording, load_recording
 from tunesmith.measurement import Outcome
 from tunesmith.operators import parse_operator
-from tunesmith.space import Space
+from tunesmith.space import Constraint, Space
 from tunesmith.tuners.auto import Auto
 
 FOLDER = Path(__file__).parents[1] / "data" / "replay"
 SAMPLES = FOLDER.parent / "samples"
-FILES = {path.parent.name: path for path in sorted(FOLDER.glob("*/*.json.gz"))}
+FILES = {
+    path.parent.relative_to(FOLDER).as_posix(): path
+    for pattern in ("*/*.json.gz", "sparse/*/*.json.gz")
+    for path in sorted(FOLDER.glob(pattern))
+}
 LARGEST_FILE = 3_000_000
 SEEDS = range(8)
 TRIALS = 150
@@ -42,6 +46,8 @@ KINDS = {
     "gemm-64": ("matmul", "cpu_gemm_424"),
     "gemm-limited": ("matmul", "cpu_gemm_424"),
     "winograd": ("conv2d", "cpu_winograd"),
+    "sparse/direct": ("conv2d", "cpu_direct"),
+    "sparse/gemm": ("matmul", "cpu_gemm"),
 }
 # All of the sketch's space is recorded.
 WHOLE = {"depthwise", "gemm-64"}
@@ -87,6 +93,16 @@ def test_which_part_of_its_space_it_is(name: str, recording: Recording) -> None:
     assert f"of {part['whole_size']:,} configs" in " ".join(readme.split())
     for restriction in part["where"]:
         assert restriction in readme
+
+
+@pytest.mark.parametrize("sparse", ["sparse/direct", "sparse/gemm"])
+def test_few_combinations_are_configs_of_a_sparse_space(sparse: str) -> None:
+    recording = load_recording(FILES[sparse])
+    free = Space(recording.space.parameters, map(Constraint, recording.metadata["where"]))
+    assert recording.size < 0.1 * free.size
+    readme = (FOLDER / "README.md").read_text(encoding="utf-8")
+    assert f"{recording.size:,}, of {free.size:,} combinations" in readme
+    assert f"{100 * recording.size / free.size:.1f}" in readme
 
 
 def test_searching_it_beats_chance(recording: Recording) -> None:

@@ -181,7 +181,7 @@ def test_a_prediction_is_what_the_paper_says() -> None:
     """Section 4, beside PyTorch's own cell: embedded rows go from the innermost loop outwards, each
     state h is scattered as ``softmax(W^T h)_i h``, and the slots are summed over the loops."""
     features, values = nests(20, seed=3)
-    model = small(steps=3)
+    model = small(steps=3, device="cpu")
     model.fit(features, values)
     weights = {name: weight.detach() for name, weight in model._weights.items()}
     cell = torch.nn.GRUCell(16, 16)

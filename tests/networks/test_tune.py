@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -91,6 +92,26 @@ def test_every_task_gets_its_starts_first(monkeypatch: pytest.MonkeyPatch, tmp_p
     assert max(tried.values()) > 17
     assert result.stopped is Stop.SECONDS
     assert {each.task: each.trials for each in result.tasks} == tried
+
+
+def test_the_model_of_other_tasks_is_found_once_within_the_seconds(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """And who wants to know hears of it."""
+    scripted = Scripted(monkeypatch)
+
+    def slowly(_store: Any, _target: Any, transfer: bool, tell: Callable[[str], None]) -> None:
+        assert transfer
+        tell("learning from 600 trials")
+        scripted.now += 15.0
+
+    monkeypatch.setattr(module, "model_for", slowly)
+    heard: list[str] = []
+    with open_store(tmp_path / "tuning.db") as store:
+        how = module.HowToTune(tuner("random"), store, tell=heard.append)
+        result = module.tune_tasks(tasks(1, 1), Budget(seconds=30.0), how)
+    assert heard == ["learning from 600 trials"]
+    assert (len(scripted.calls), result.seconds) == (2, 35.0)
 
 
 def test_slices_end_with_the_budget(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

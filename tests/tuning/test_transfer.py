@@ -76,9 +76,12 @@ def test_the_trials_of_a_store_teach_its_next_task(tmp_path: Path) -> None:
     with open_store(tmp_path / "t.db") as store:
         for size in SIZES:
             add_trials(store, size, target=Target())
-        result = tune(TASK, "autotvm", Budget(trials=6), store=store, sketch="cpu_gemm")
+        heard: list[str] = []
+        budget = Budget(trials=6)
+        result = tune(TASK, "autotvm", budget, store=store, sketch="cpu_gemm", tell=heard.append)
         assert result.session is not None
         said = result.session.description["transfer"]
         assert said["trials"] == 500
+        assert heard[0].startswith("learning from 600 trials of")
         assert list(saved_models(store)) == [said["scope"]]
         assert result.best is not None

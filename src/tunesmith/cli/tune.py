@@ -194,7 +194,7 @@ def tune(
             opened,
             settings,
             prior=options.prior,
-            transfer=opt.transfer_of(options.transfer, options.model),
+            transfer=_transfer(options, opened),
             measurers=measurers,
         )
         compared = _compare(result) if peers else {}
@@ -242,6 +242,15 @@ def search(
             tell=live.print,
             progress=live.update,
         )
+
+
+def _transfer(options: TaskSearchOptions, store: Store) -> Transfer:
+    """Whether to use a model of other tasks, or its name, which the store has."""
+    from tunesmith.transfer.of_store import check_transfer
+
+    transfer = opt.transfer_of(options.transfer, options.model)
+    check_transfer(store, transfer)
+    return transfer
 
 
 def _compare(result: Result) -> Mapping[str, float]:

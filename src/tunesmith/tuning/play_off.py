@@ -88,7 +88,8 @@ def plan(incumbents: Incumbents, elapsed: float, cost: Callable[[Measurement], f
     whose trial may have come at a bad moment, and the default, to be compared with under the same
     conditions. ``cost`` tells the seconds that a round takes for a measured candidate. Where the
     time does not suffice for a few rounds of all, those stay out that would take all of it, however
-    fast they are, and then the slowest; but the best is the last.
+    fast they are, and then the slowest; but the best is the last. Where that alone takes too long,
+    there is no play-off.
     """
     close = [m for m in incumbents.finalists if m.seconds <= MARGIN * incumbents.best_seconds]
     known = {measurement.candidate: measurement for measurement in close}
@@ -112,8 +113,11 @@ def _affordable(
         if rounds >= MIN_ROUNDS:
             return PlayOff([measurement.candidate for measurement in contestants], rounds)
         best = min(contestants, key=lambda measurement: measurement.seconds)
-        dear = [it for it in contestants if it is not best and MIN_ROUNDS * cost(it) > allowance]
-        contestants.remove(max(dear or contestants, key=lambda measurement: measurement.seconds))
+        others = [measurement for measurement in contestants if measurement is not best]
+        if not others:
+            break
+        dear = [measurement for measurement in others if MIN_ROUNDS * cost(measurement) > allowance]
+        contestants.remove(max(dear or others, key=lambda measurement: measurement.seconds))
     return PlayOff([], 0)
 
 

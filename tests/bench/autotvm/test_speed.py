@@ -10,6 +10,8 @@ import pytest
 from tunesmith.bench.autotvm import speed
 from tunesmith.bench.autotvm.page import on_other_machines, read_models, write_models_page
 from tunesmith.bench.pages.provenance import origin_now
+from tunesmith.measure.task.problem import TaskProblem
+from tunesmith.transfer.shipped import shipped_model
 
 pytest.importorskip("xgboost", reason="XGBoost is not installed")
 
@@ -31,6 +33,24 @@ def test_a_row_for_each_thing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(row["seconds"] > 0.0 for row in rows)
     assert rows.pop(3)["wanted"] is None
     assert all(row["wanted"] > 0.0 for row in rows)
+
+
+def test_the_model_of_other_tasks_has_weight_in_an_early_batch(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """So what is timed is a small batch, in which that model takes part."""
+    task = speed._task()
+    seen = []
+
+    def looked_at(what: str, search: Any, size: int) -> dict[str, Any]:
+        search.propose(size)
+        seen.append((what, size, search._prior.counts, len(search._speeds), len(search._batch)))
+        return {}
+
+    monkeypatch.setattr(speed, "_batch_row", looked_at)
+    speed._planning_early(TaskProblem.of(task, "cpu_tiled"), shipped_model(task.target))
+    what = "a batch of 16 after 64 trials, with a model of other tasks"
+    assert seen == [(what, 16, True, 64, 0)]
 
 
 def test_the_time_of_a_program_is_split(monkeypatch: pytest.MonkeyPatch) -> None:

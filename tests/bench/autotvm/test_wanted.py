@@ -23,20 +23,20 @@ def trees(own: float | None, **others: float | None) -> dict[str, Any]:
         (40.0, None, "0.40", "yes"),
         (60.0, None, "less than 0.60", "not seen"),
         (None, 80.0, "never", "no"),
-        (None, None, "never", "no"),
+        (None, None, "never", "not seen"),
     ],
 )
 def test_times_random_trials(
     own: float | None, rival: float | None, ours: str, reached: str
 ) -> None:
     times, thinking = wanted_rows({"model": trees(own, random=rival)})
-    assert times == ("`model`", "times random's trials", "0.5", ours, reached)
+    assert times == ("`model`", "median beside random's", "0.5", ours, reached)
     assert thinking == ("`model`", "thinking", "10 %", "2.0 %", "yes")
 
 
 def test_the_ga_has_a_figure_of_its_own() -> None:
     found = wanted_rows({"model-replay": trees(65.0, GA=100.0)})
-    assert found[0] == ("`model-replay`", "times GA's trials", "0.7", "0.65", "yes")
+    assert found[0] == ("`model-replay`", "median beside GA's", "0.7", "0.65", "yes")
 
 
 @pytest.mark.parametrize(
@@ -54,6 +54,14 @@ def test_transfer(share: float | None, ours: str, reached: str) -> None:
         ("`transfer`", "trials to the end", "33 %", ours, reached),
         ("`transfer`", "thinking", "10 %", "11.0 %", "no"),
     ]
+
+
+def test_a_line_beside_none_tells_of_its_thinking_alone() -> None:
+    """The run from nothing is not done yet, or the figures are of a version that did not count."""
+    line = {"line": "transfer", "thinking": 0.05, "catches_up_of_all": {"random": 0.1}}
+    for found in (line, {"line": "transfer", "thinking": 0.05}):
+        rows = wanted_rows({"transfer": {"settings": {"trials": 200}, "lines": [found]}})
+        assert rows == [("`transfer`", "thinking", "10 %", "5.0 %", "yes")]
 
 
 def test_parts_without_the_line_have_none() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +24,17 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-def test_tune_show_build_run(command: Command, model: Path, store: Path, tmp_path: Path) -> None:
+def test_tune_show_build_run(
+    command: Command,
+    model: Path,
+    store: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def told(_store: Any, _target: Any, _transfer: Any, tell: Callable[[str], None]) -> None:
+        tell("learning from 600 trials")
+
+    monkeypatch.setattr(importlib.import_module("tunesmith.networks.tune"), "model_for", told)
     page = tmp_path / "page.html"
     words = ["network", "tune", model, "--seconds", 6, "--store", store, "--report", page]
     tuned = command(*words, "--json")
@@ -31,6 +43,7 @@ def test_tune_show_build_run(command: Command, model: Path, store: Path, tmp_pat
     assert (task["layers"], task["before"]) == (1, None)
     assert task["trials"] > 0
     assert "1 layer of 1 task" in tuned.err
+    assert tuned.err.splitlines().count("learning from 600 trials") == 1
     written = page.read_text()
     assert "dense 2×6 → 2×8, bias" in written
     assert f"tunesmith network tune {model} --seconds 6 --store {store} --report {page}" in written

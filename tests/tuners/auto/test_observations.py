@@ -53,6 +53,8 @@ def test_values_stand_for_logarithms() -> None:
     logs = np.array([3.0, 1.0, 2.0])
     found = standardised(logs, 1.0)
     np.testing.assert_allclose(found.values_of(logs), found.values)
+    with_failure = standardised(np.array([3.0, 1.0, 2.0, math.inf]), 1.0)
+    assert with_failure.values_of(np.array([50.0]))[0] == pytest.approx(with_failure.values[3])
     assert [found.log_of(value) for value in found.values.tolist()] == pytest.approx(
         [3.0, 1.0, 2.0]
     )

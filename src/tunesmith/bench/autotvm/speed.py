@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,7 @@ OBSERVED = 1000
 SPLIT = 100
 
 _PLANNED: dict[FeatureKind, float] = {"configuration": 0.3, "context-relation": 2.0}
+_EARLY_BATCHES = 4
 _FEATURES_WANTED = 1.5
 _START_WANTED = 1.0
 
@@ -124,17 +125,22 @@ def _planning_early(problem: TaskProblem, model: GlobalModel | None) -> dict[str
     """A batch while the model of other tasks has weight."""
     tuner = AutoTVM()
     view = View(problem.space, problem.estimates, problem.features, transferred_of(problem, model))
-    search = tuner.start_on(view, 0)
-    search.propose(tuner.transfer_batch)  # the first one, of what that model likes
-    _observed(problem, search, tuner.batch)
-    size = tuner.transfer_batch
-    what = f"a batch of {size} after {tuner.batch} trials, with a model of other tasks"
+    search, size = tuner.start_on(view, 0), tuner.transfer_batch
+    for _ in range(_EARLY_BATCHES):
+        _observe(problem, search, search.propose(size))
+    what = f"a batch of {size} after {_EARLY_BATCHES * size} trials, with a model of other tasks"
     return _batch_row(what, search, size)
 
 
 def _observed(problem: TaskProblem, search: Search, count: int) -> list[Config]:
     """So many random configs, which the search has seen with the times of their estimates."""
     configs = _configs(problem, count)
+    _observe(problem, search, configs)
+    return configs
+
+
+def _observe(problem: TaskProblem, search: Search, configs: Sequence[Config]) -> None:
+    """Show configs to a search, with the times of their estimates."""
     times = np.nan_to_num(problem.estimates(configs), nan=1.0)
     search.observe(
         [
@@ -142,7 +148,6 @@ def _observed(problem: TaskProblem, search: Search, count: int) -> list[Config]:
             for config, seconds in zip(configs, times.tolist(), strict=True)
         ]
     )
-    return configs
 
 
 def _batch_row(what: str, search: Search, size: int, wanted: float | None = None) -> dict[str, Any]:

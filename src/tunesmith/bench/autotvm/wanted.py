@@ -39,8 +39,8 @@ def _rows(name: str, figures: Mapping[str, Any]) -> Iterator[Row]:
         for rival, wanted in _TIMES_WANTED.items():
             if rival in lines:
                 limit = figures["settings"]["trials"]
-                yield f"times {rival}'s trials", *_times(own, lines[rival], wanted, limit)
-    else:
+                yield f"median beside {rival}'s", *_times(own, lines[rival], wanted, limit)
+    elif FROM_NOTHING in own.get("catches_up_of_all", {}):
         ends = own["catches_up_of_all"][FROM_NOTHING]
         yield "trials to the end", *_share(ends, _CATCHES_UP_WANTED)
     yield "thinking", *_share(own["thinking"], _THINKING_WANTED)
@@ -53,7 +53,7 @@ def _times(
     trials where it is never there."""
     trials, others = own["trials_to_95"], rival["trials_to_95"]
     if trials is None:
-        return f"{wanted:g}", "never", "no"
+        return f"{wanted:g}", "never", "not seen" if others is None else "no"
     times = trials / (limit + 1 if others is None else others)
     if times <= wanted:
         return f"{wanted:g}", f"{times:.2f}", "yes"

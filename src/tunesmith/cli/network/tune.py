@@ -57,6 +57,7 @@ def tune(
         from tunesmith.reports.format import counted
         from tunesmith.reports.networks.tables import tuned_table
         from tunesmith.store import open_store
+        from tunesmith.transfer.of_store import check_transfer
         from tunesmith.tuning.result import check_stored
         from tunesmith.tuning.tune import tune as run
 
@@ -64,6 +65,7 @@ def tune(
         remark(f"{layers} of {counted(len(network.tasks), 'task')}")
         machine = machine_of(measurers, [*network.tasks])
         opened = stack.enter_context(open_store(store))
+        check_transfer(opened, chosen)
         lines = stack.enter_context(NetworkLines(remarks()))
         result = run(
             network,

@@ -42,7 +42,8 @@ class GraphTuning:
                 return
             self._remarks.say(f"tuning {counted(len(tasks), 'task')} for {left:.0f} seconds")
             with LocalMeasurers() as measurers:  # one server for all tasks
-                how = HowToTune(self._options.search, store, measurers=measurers)
+                tell = self._remarks.say
+                how = HowToTune(self._options.search, store, measurers=measurers, tell=tell)
                 result = tune_tasks(tasks, Budget(seconds=left), how)
         self._tuned += result.seconds
         if result.stopped is Stop.INTERRUPTED:

@@ -77,15 +77,17 @@ class Observations:
 @dataclass(frozen=True)
 class Standardised:
     """Logarithms of seconds as ``values`` of mean 0 and deviation 1, and how to turn others into
-    such values and back: the units of values change with every observation."""
+    such values and back: the units of values change with every observation. None is worse than a
+    failure, which counts as ``worst``."""
 
     values: Array
     middle: float
     deviation: float
+    worst: float = math.inf
 
     def values_of(self, logs: Array) -> Array:
         """Other logarithms as values."""
-        values: Array = (logs - self.middle) / self.deviation
+        values: Array = (np.minimum(logs, self.worst) - self.middle) / self.deviation
         return values
 
     def log_of(self, value: float) -> float:
@@ -111,4 +113,4 @@ def standardised(logs: Array, told_apart: float) -> Standardised:
     failed = worst + ((worst - best) / 2 or 1.0)
     values = np.where(valid, np.minimum(logs, worst), failed)
     middle, deviation = float(values.mean()), float(values.std()) or 1.0
-    return Standardised((values - middle) / deviation, middle, deviation)
+    return Standardised((values - middle) / deviation, middle, deviation, failed)

@@ -38,6 +38,7 @@ class Trend:
         self._slope = 0.0
         if not self._has_estimates or len(values) < _FEWEST:
             return np.zeros(len(values))
+        assert len(configs) >= len(self._fitted), "what it is fitted to grows"
         new = self._logs_of(configs[len(self._fitted) :])
         logs = self._fitted = np.concatenate([self._fitted, new])
         known = np.isfinite(logs)
