@@ -19,6 +19,7 @@ from tunesmith.bench.pages.charts import (
     SERIES,
     Draw,
     count_axis,
+    legend_above,
     mean_shares,
     new_figure,
     share_axis,
@@ -229,7 +230,7 @@ def speed_up_chart(summary: Summary) -> Figure | None:
     axes.axhline(1.0, color=LIGHT["muted"], linewidth=1.2)
     axes.set_title(f"times as fast as the best of {reference}")
     axes.set_xlabel("share of the tuning time")
-    figure.legend(loc="outside upper left", ncols=6)
+    legend_above(figure)
     return figure
 
 
@@ -271,7 +272,7 @@ def _panels(
         axes.remove()
     drawn = [label for label in summary.labels if any(label in plot.curves for plot in plots)]
     handles = [panels[0].plot([], [], **styles[label])[0] for label in drawn]
-    figure.legend(handles, drawn, loc="outside upper left", ncols=6)
+    legend_above(figure, handles, drawn)
     return figure
 
 

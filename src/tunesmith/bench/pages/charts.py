@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from tunesmith.reports.palette import LIGHT
 
 if TYPE_CHECKING:
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -25,6 +26,9 @@ DASHES = ("-", "--", ":")
 
 WIDTH = 9.2
 """Inches of every chart."""
+
+# The columns of a legend that is short enough.
+_MOST_COLUMNS = 6
 
 _STYLE: Any = {
     "font.family": "sans-serif",
@@ -90,6 +94,21 @@ def new_figure(height: float) -> Figure:
     from matplotlib.figure import Figure
 
     return Figure((WIDTH, height), layout="constrained")
+
+
+def legend_above(
+    figure: Figure, handles: Sequence[Artist] | None = None, labels: Sequence[str] = ()
+) -> None:
+    """A legend above a figure's parts, with as many columns as its width has room for.
+
+    It is of all that has a label, or of the ``handles`` with the ``labels``.
+    """
+    chosen = {} if handles is None else {"handles": handles, "labels": labels}
+    for columns in range(_MOST_COLUMNS, 0, -1):
+        legend = figure.legend(**chosen, loc="outside upper left", ncols=columns)
+        if columns == 1 or legend.get_window_extent().width <= figure.bbox.width:
+            return
+        legend.remove()
 
 
 @styled
@@ -169,7 +188,7 @@ def stacked_chart(
     share_axis(axes, of="x")
     axes.set_title(title)
     if colours:
-        figure.legend(loc="outside upper left", ncols=min(len(colours), 5))
+        legend_above(figure)
     return figure
 
 
