@@ -39,6 +39,10 @@ def test_long_labels_have_as_few_columns_as_fit() -> None:
     assert 1 < columns_of(long) < 6
 
 
+def test_a_chart_of_nothing_has_a_legend_of_nothing() -> None:
+    assert columns_of([]) == 6
+
+
 @styled
 def test_a_label_that_fits_nowhere_is_shown_all_the_same() -> None:
     legend, width = legend_of(["x" * 500])

@@ -103,9 +103,9 @@ def legend_above(
 
     It is of all that has a label, or of the ``handles`` with the ``labels``.
     """
-    chosen = {} if handles is None else {"handles": handles, "labels": labels}
+    chosen = () if handles is None else (handles, labels)
     for columns in range(_MOST_COLUMNS, 0, -1):
-        legend = figure.legend(**chosen, loc="outside upper left", ncols=columns)
+        legend = figure.legend(*chosen, loc="outside upper left", ncols=columns)
         if columns == 1 or legend.get_window_extent().width <= figure.bbox.width:
             return
         legend.remove()
