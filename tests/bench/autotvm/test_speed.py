@@ -11,6 +11,9 @@ from tunesmith.bench.autotvm import speed
 from tunesmith.bench.autotvm.page import on_other_machines, read_models, write_models_page
 from tunesmith.bench.pages.provenance import origin_now
 from tunesmith.measure.task.problem import TaskProblem
+from tunesmith.operators import workload
+from tunesmith.target import Target
+from tunesmith.task import Task
 from tunesmith.transfer.shipped import shipped_model
 
 pytest.importorskip("xgboost", reason="XGBoost is not installed")
@@ -35,11 +38,12 @@ def test_a_row_for_each_thing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(row["wanted"] > 0.0 for row in rows)
 
 
+@pytest.mark.parametrize("processor", ["haswell", "skylake-avx512"])
 def test_the_model_of_other_tasks_has_weight_in_an_early_batch(
-    monkeypatch: pytest.MonkeyPatch,
+    processor: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """So what is timed is a small batch, in which that model takes part."""
-    task = speed._task()
+    task = Task(workload(speed.LAYER), Target(mcpu=processor, cores=2))
     seen = []
 
     def looked_at(what: str, search: Any, size: int) -> dict[str, Any]:
