@@ -12,9 +12,10 @@ paper:
   features of programs, the chains follow a second model, of the configuration, and the programs of
   only the best few hundred are made, for the model of the programs to choose from.
 - A model of other tasks (equation 4) takes as long, and joins in there, too; the chains follow a
-  quick copy of it. While there is less than a batch of trials, those of earlier runs included, the
-  first batch is what it likes. While it has weight, the local models learn what it gets wrong,
-  which is a regression, and batches are smaller: what it likes is alike, so few tell enough.
+  quick copy of it. While there is less than a batch of trials, those of earlier runs included, what
+  it likes is measured; without it, such trials are random. While it has weight, the local models
+  learn what it gets wrong, which is a regression, and batches are smaller: what it likes is alike,
+  so few tell enough.
 """
 
 from __future__ import annotations
