@@ -87,11 +87,11 @@ def test_it_gives_up_sooner_if_it_is_told_to() -> None:
     assert (result.trials, result.stopped) == (1, Stop.SECONDS)
 
     def slow(_: float) -> float:
-        time.sleep(0.05)
+        time.sleep(0.2)
         return math.inf
 
     problem = Scripted(seconds=slow, default=config(1), size=100)
-    result = tune(problem, "grid", NO_TIME, store="sqlite://", late_seconds=0.2)
+    result = tune(problem, "grid", NO_TIME, store="sqlite://", late_seconds=1.5)
     assert 1 < result.trials < LATE_TRIALS
     assert result.stopped is Stop.SECONDS
 

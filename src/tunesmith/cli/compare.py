@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from typer import Option
 
@@ -12,10 +12,10 @@ from tunesmith.cli.output import command_line, print_page, remark, remarks
 from tunesmith.errors import TunesmithError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Mapping
 
     from tunesmith.bench.compare.compare import Comparison
-    from tunesmith.bench.compare.runs import Results, Run
+    from tunesmith.bench.compare.runs import CompareSettings, Results, Run
 
 
 T = TypeVar("T")
@@ -25,7 +25,8 @@ def compare(
     problems: Annotated[
         list[str] | None,
         Option(
-            help="A T4 file beside its space.T1.json, or a layer such as resnet18.C7; repeatable."
+            help="A T4 file beside its space.T1.json, a layer such as resnet18.C7, a synthetic "
+            "space, or a pattern of them; repeatable."
         ),
     ] = None,
     *,
@@ -38,7 +39,8 @@ def compare(
     ] = None,
     repeats: Annotated[int, Option(help="Runs of each tuner on each problem.")] = 25,
     seconds: Annotated[
-        float | None, Option(help="Seconds of tuning a run; a T4 file has its score's.")
+        float | None,
+        Option(help="Seconds of tuning a run; default for a T4 file: as long as its score takes."),
     ] = None,
     trials: Annotated[int | None, Option(help="Trials of a run.")] = None,
     seed: Annotated[int, Option(help="Seed of the first repeat; the next has one more.")] = 0,
@@ -93,24 +95,22 @@ def carry_out_and_write(
     *,
     fresh: bool,
     asked: Collection[Run] | None = None,
-    replaced: int = 0,
+    before: Mapping[str, Any] | None = None,
 ) -> T:
     """Do what is left to do of the runs ``asked`` for, by default all, after Ctrl-C too write what
     there is, and return what that gives.
 
-    ``fresh`` forgets the runs of before. Otherwise the ``replaced`` figures, which are of so many
-    runs, stay until there are as many. Raises ``UsageError`` where there never would be, what
+    ``fresh`` forgets the runs of before. Otherwise the figures of ``before`` stay until there are
+    as many runs. Raises ``UsageError`` where there never would be, or shorter ones, what
     ``Comparison.go`` does, and ``TunesmithError`` where every run crashed, or too many.
     """
+    replaced = before["runs"]["done"] if before else 0
     if fresh:
         comparison.forget(asked)
     results = comparison.saved(asked)
     there = len({*results.traces, *(comparison.runs() if asked is None else asked)})
-    if there < replaced and not fresh:
-        raise UsageError(
-            f"the figures there are of {replaced} runs, and these would be of {there}: name "
-            "another folder by -o, or replace them with --fresh"
-        )
+    if before and not fresh:
+        _check_better(before, there, comparison.settings)
     try:
         carry_out(comparison, results, asked)
     except BaseException:
@@ -125,6 +125,22 @@ def carry_out_and_write(
             f"{results.crashes[0].why}"
         )
     return write(results)
+
+
+def _check_better(before: Mapping[str, Any], runs: int, settings: CompareSettings) -> None:
+    """Raises ``UsageError`` where figures of fewer or shorter runs would take the place of those of
+    ``before``."""
+    compared = {
+        "{:g} runs": (before["runs"]["done"], runs),
+        "runs of {:g} s": (before["settings"]["seconds"], settings.seconds),
+        "runs of {:g} trials": (before["settings"]["trials"], settings.trials),
+    }
+    for words, (old, new) in compared.items():
+        if old is not None and new is not None and new < old:
+            raise UsageError(
+                f"the figures there are of {words.format(old)}, and these would be of "
+                f"{words.format(new)}: name another folder by -o, or replace them with --fresh"
+            )
 
 
 def carry_out(

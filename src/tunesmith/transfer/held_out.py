@@ -18,8 +18,8 @@ Array = npt.NDArray[np.float64]
 LOOKED_AT = (1, 5, 20)
 """Of how many of a task's favourites the best one counts."""
 
-# Tasks with fewer valid trials have no order to speak of.
-_LEAST = 20
+LEAST_TRIALS = 20
+"""Tasks with fewer valid trials have no order to speak of."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def scores(series: Sequence[Series], log_speeds: Callable[[Series], Array]) -> l
     found = []
     for (task, machine), those in compared.items():
         seconds = np.concatenate([each.seconds for each in those])
-        if timed(seconds).sum() < _LEAST:
+        if timed(seconds).sum() < LEAST_TRIALS:
             continue
         predicted = np.concatenate([log_speeds(each) for each in those])
         found.append(score(task, seconds, predicted, machine))

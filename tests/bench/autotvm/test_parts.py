@@ -138,7 +138,8 @@ def test_runs_become_figures_and_a_page(tmp_path: Path) -> None:
     assert "## Transfer from C1–C6 to C7, C8 and C9 (figure 8)" in page
     assert "| transfer |" in page
     assert "There is no run yet of: from nothing." in page
-    assert "of which they know 256 random configs each" in " ".join(page.split())
+    layers = ", ".join(PARTS["transfer"].sources)
+    assert f"learned from {layers}: from 256 random configs of each" in " ".join(page.split())
     assert "## The models that ship" in page
     assert read_models(tmp_path)["parts"] == models["parts"]
     assert (tmp_path / "models-transfer.svg").exists()
@@ -184,15 +185,15 @@ def test_what_the_model_is_worth(tmp_path: Path) -> None:
     assert "`auto` once more on 4 operators of these" in page
     assert "| with the model, median | 60 % | 60 % | 60 % |" in page
     assert "| with the estimates alone, median | 55 % | 60 % | 100 % |" in page
-    assert "| with the estimates alone, least | 40 % | 60 % | 100 % |" in page
-    assert "| operators that are faster with the model, by 2 % or more | 2 | 0 | 0 |" in page
-    assert "| slower | 1 | 0 | 4 |" in page
+    assert "| with the estimates alone, lowest | 40 % | 60 % | 100 % |" in page
+    assert "| operators at least 2 % faster with the model | 2 | 0 | 0 |" in page
+    assert "| operators at least 2 % slower with the model | 1 | 0 | 4 |" in page
     of_share = summary(rows)["estimates_alone"]["untuned"]
     assert (of_share["median"], of_share["least"]) == (0.55, 0.4)
     rows[1]["estimates_alone"]["untuned"] = 0.0  # what they liked most failed
     page = " ".join(write_models_page(tmp_path, figures).split())
-    assert "| with the estimates alone, least | 0 % | 60 % | 100 % |" in page
-    assert "| operators that are faster with the model, by 2 % or more | 2 | 0 | 0 |" in page
+    assert "| with the estimates alone, lowest | 0 % | 60 % | 100 % |" in page
+    assert "| operators at least 2 % faster with the model | 2 | 0 | 0 |" in page
 
 
 def test_a_run_that_is_done_again_takes_the_place_of_its_row() -> None:
@@ -216,7 +217,7 @@ def test_rows_of_quick_runs_stay_apart() -> None:
 def test_the_page_shows_those_with_the_most_trials(tmp_path: Path) -> None:
     figures = read_figures(FIGURES / "models.json", bool)
     assert figures is not None
-    first, second, *_ = figures["product"]
+    first, second, *_ = {each["network"]: each for each in figures["product"]}.values()
     quick = {**first, "limit": 96, "network": "a quick one", "untuned": 0.01}
     figures["product"] = [first, second, quick]
     page = write_models(tmp_path, figures, {})
@@ -226,6 +227,18 @@ def test_the_page_shows_those_with_the_most_trials(tmp_path: Path) -> None:
     again = read_models(tmp_path)
     assert again["product"][-1] == quick
     assert again["summary"] == summary([first, second])
+
+
+def test_the_page_says_how_much_of_the_product_is_there(tmp_path: Path) -> None:
+    figures = read_figures(FIGURES / "models.json", bool)
+    assert figures is not None
+    first, *_ = figures["product"]
+    figures["product"] = [first]
+    for planned, said in ((2, True), (1, False), (None, False)):
+        figures["product_planned"] = planned
+        page = write_models_page(tmp_path, figures)
+        assert ("**Only 1 of 2 operators are done yet.**" in page) is said
+    assert "| standard error |  | – | – | – |" in page, "one network has none"
 
 
 def test_the_page_of_figures_without_what_is_new(tmp_path: Path) -> None:
@@ -241,14 +254,14 @@ def test_the_page_of_figures_without_what_is_new(tmp_path: Path) -> None:
         line.pop("mean_catches_up", None)
         line.pop("mean_catches_up_between", None)
         line["catches_up"] = {"from nothing": 0.98}
-    assert "| pairs where that never was |" not in write_models_page(tmp_path, figures)
+    assert "| pairs never there |" not in write_models_page(tmp_path, figures)
     for line in old["lines"]:
         line["ratios"] = {"from nothing": 0.5}
         line["never_catches_up"] = {"from nothing": 0.25}
         line["catches_up_of_all"] = {"from nothing": 0.5}
         line["mean_catches_up"] = {"from nothing": 42}
     page = write_models_page(tmp_path, figures)
-    assert "| pairs where that never was |" in page
+    assert "| pairs never there |" in page
     assert "| transfer | 0.50 | 42 | 98 % | 50 % | 25 % |" in page
     for line in old["lines"]:
         line["catches_up_of_all"] = {"from nothing": None}
@@ -276,10 +289,10 @@ def test_a_line_is_explained_where_it_is(tmp_path: Path) -> None:
     assert figures is not None
     rows = figures["parts"]["transfer-measured"]["lines"]
     rows[:] = [row for row in rows if row["line"] != "estimates alone"]
-    assert "**estimates alone** is" not in write_models_page(tmp_path, figures)
+    assert "- **estimates alone**:" not in write_models_page(tmp_path, figures)
     rows.append({**rows[0], "line": "estimates alone"})
     page = " ".join(write_models_page(tmp_path, figures).split())
-    assert "**estimates alone** is the same tuner with a model that has learned nothing" in page
+    assert "- **estimates alone**: `autotvm` with the sketch's estimates in place of" in page
 
 
 def test_the_page_says_what_features_of_programs_tell(tmp_path: Path) -> None:
@@ -316,7 +329,7 @@ def test_a_part_without_anything_to_catch_up_with_says_nothing_of_it(tmp_path: P
     figures = read_figures(FIGURES / "models.json", bool)
     assert figures is not None
     figures["parts"] = {"representation": figures["parts"]["representation"]}
-    told = ("A table beside **from nothing**", "\nBeside **from nothing**:\n")
+    told = ("\nBeside **from nothing**, which has no", "| pairs never there |")
     page = write_models_page(tmp_path, figures)
     assert all(words in page for words in told)
     for line in figures["parts"]["representation"]["lines"]:

@@ -19,12 +19,12 @@ from tunesmith.bench.autotvm.product_row import (
     shares_of_fastest,
 )
 from tunesmith.errors import TunesmithError, UsageError
+from tunesmith.machine import this_machine
 from tunesmith.measure.local.measurer import LocalMeasurer
 from tunesmith.measure.local.measurers import LocalMeasurers
 from tunesmith.measure.trial.job import Job
 from tunesmith.measurement import Candidate, Measurement, Outcome
 from tunesmith.operators import ProductOperator, matmul
-from tunesmith.target import Target
 from tunesmith.transfer.training_set import Series
 
 pytest.importorskip("xgboost", reason="XGBoost is not installed")
@@ -85,7 +85,7 @@ def test_the_rows_of_networks(monkeypatch: pytest.MonkeyPatch) -> None:
         assert 0 < row["valid"] <= 24
         assert row["best_seconds"] > 0.0
         assert row["curve"][-1][0] <= 24
-        assert row["origin"]["machine"]["cores"] == Target().core_count
+        assert row["origin"]["machine"] == this_machine()
         assert row[ALONE].keys() == set(SHARES)
         shares = [*(row[name] for name in SHARES), *row[ALONE].values()]
         assert all(0.0 <= share <= 1.0 for share in shares)

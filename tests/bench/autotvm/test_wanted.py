@@ -21,22 +21,22 @@ def trees(own: float | None, **others: float | None) -> dict[str, Any]:
         (40.0, 80.0, "0.50", "yes"),
         (41.0, 80.0, "0.51", "no"),
         (40.0, None, "0.40", "yes"),
-        (60.0, None, "less than 0.60", "not seen"),
+        (60.0, None, "less than 0.60", "too short"),
         (None, 80.0, "never", "no"),
-        (None, None, "never", "not seen"),
+        (None, None, "never", "too short"),
     ],
 )
 def test_times_random_trials(
     own: float | None, rival: float | None, ours: str, reached: str
 ) -> None:
     times, thinking = wanted_rows({"model": trees(own, random=rival)})
-    assert times == ("`model`", "median beside random's", "0.5", ours, reached)
+    assert times == ("`model`", "GBT's median trials ÷ random's", "0.5", ours, reached)
     assert thinking == ("`model`", "thinking", "10 %", "2.0 %", "yes")
 
 
 def test_the_ga_has_a_figure_of_its_own() -> None:
     found = wanted_rows({"model-replay": trees(65.0, GA=100.0)})
-    assert found[0] == ("`model-replay`", "median beside GA's", "0.7", "0.65", "yes")
+    assert found[0] == ("`model-replay`", "GBT's median trials ÷ GA's", "0.7", "0.65", "yes")
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_transfer(share: float | None, ours: str, reached: str) -> None:
     }
     rows = wanted_rows({"transfer": {"settings": {"trials": 200}, "lines": [line]}})
     assert rows == [
-        ("`transfer`", "trials to the end", "33 %", ours, reached),
+        ("`transfer`", "trials to the end of **from nothing**", "33 %", ours, reached),
         ("`transfer`", "thinking", "10 %", "11.0 %", "no"),
     ]
 

@@ -6,13 +6,22 @@ import json
 import os
 import subprocess
 import sys
+import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.bench.operators.rows import ORIGIN, origin
-from tunesmith.bench.pages.figure_files import RowFile, in_order, read_figures, write_figures
+from tunesmith.bench.pages.figure_files import (
+    RowFile,
+    folder_to_itself,
+    in_order,
+    read_figures,
+    write_figures,
+)
 from tunesmith.errors import TunesmithError
 
 
@@ -80,8 +89,33 @@ def test_drafts_of_killed_processes_are_removed_when_the_file_is_written_again(
         tmp_path / name.replace(f".{os.getpid()}.", f".{pid}.") for pid in (ended.pid, os.getppid())
     )
     others = tmp_path / left.name.replace("some", "other")
-    for draft in (left, alive, others):
+    young = left.with_name(left.name.replace(".some.json.", ".some.json.0"))
+    for draft in (left, alive, others, young):
         draft.touch()
+        if draft != young:
+            os.utime(draft, (0, 0))
     write_figures(tmp_path, "some", {"rows": []})
-    assert set(tmp_path.iterdir()) == {alive, others, tmp_path / "some.json"}
+    assert set(tmp_path.iterdir()) == {alive, others, young, tmp_path / "some.json"}
     assert json.loads((tmp_path / "some.json").read_text()) == {"rows": []}
+
+
+def test_two_that_add_to_one_file_take_turns(tmp_path: Path) -> None:
+    write_figures(tmp_path, "some", {"rows": []})
+    inside, told = threading.Event(), list[int]()
+
+    def add(number: int, within: Callable[[], object]) -> None:
+        with folder_to_itself(tmp_path):
+            figures = read_figures(tmp_path / "some.json", bool)
+            assert figures is not None
+            inside.set()
+            within()
+            write_figures(tmp_path, "some", {"rows": [*figures["rows"], number]})
+            told.append(number)
+
+    first = threading.Thread(target=add, args=(1, lambda: time.sleep(0.3)))
+    first.start()
+    assert inside.wait(60.0)
+    add(2, lambda: None)
+    first.join()
+    assert told == [1, 2]
+    assert read_figures(tmp_path / "some.json", bool) == {"rows": [1, 2]}

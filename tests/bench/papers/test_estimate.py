@@ -22,10 +22,7 @@ def test_figures_of_runs() -> None:
     assert spread.error == pytest.approx(0.5)
 
 
-def test_ratios_and_means_have_errors_of_both() -> None:
-    ratio = Estimate(3.0, 0.3, 4).over(Estimate(2.0, 0.2, 3))
-    assert (ratio.value, ratio.runs) == (1.5, 3)
-    assert ratio.error == pytest.approx(1.5 * math.hypot(0.1, 0.1))
+def test_means_have_errors_of_both() -> None:
     both = mean_over([Estimate(1.0, 0.3, 3), Estimate(2.0, 0.4, 5)])
     assert (both.value, both.runs) == (1.5, 3)
     assert both.error == pytest.approx(0.25)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+from collections import Counter
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from tests.bench.compare.records import OPTIMUM, record
 from tests.bench.papers.search_runs import fits, prose
 from tunesmith.bench.compare.problems import RecordedProblem
 from tunesmith.bench.papers.space_analysis import (
+    CHANCE,
     analyse,
     at_least,
     choose_recordings,
@@ -184,8 +186,8 @@ def test_a_part_of_a_sketch_s_space_is_called_so(tmp_path: Path) -> None:
     page = section({"spaces": [found]})
     said = prose(page)
     assert (
-        f"All {found['configs']} configs of a part of the space of the sketch `cpu_gemm_424` 1 for "
-        "`a product`."
+        f"All {found['configs']} configs of a part of the space of the sketch `cpu_gemm_424` "
+        "(version 1) for `a product`."
     ) in said
     assert f"The sketch's space has {whole} configs; this part is those of which all" in said
     assert "- `tile_m[0] == 4`\n- `tile_n[3] >= 4`\n" in page
@@ -216,6 +218,26 @@ def test_what_is_chance_is_not_telling(tmp_path: Path) -> None:
     for row in recorded(tmp_path, {"sketch": SKETCH})["telling"]:
         times = round(row["of_best"] * found["best_count"])
         assert at_least(times, found["best_count"], row["of_all"]) < 0.05 / 2
+
+
+def test_noise_tells_nothing(tmp_path: Path) -> None:
+    """The times have nothing to do with the values. One of fifty is twice among the best ten, which
+    would be telling of one value that was chosen beforehand, but is not of the best of fifty."""
+    space = Space([Ordinal("a", range(20)), Ordinal("b", range(50))])
+    times = np.random.default_rng(0).uniform(1.0, 2.0, 1000)
+    configs = list(space.enumerate())
+    best = Counter(configs[place]["b"] for place in np.argsort(times)[:10])
+    assert max(best.values()) == 2
+    assert at_least(2, 10, 1 / 50) < CHANCE
+    rows = [
+        (Measurement(config, Outcome.NO_ERROR, (seconds,), 1.0, 1.0), datetime.now(UTC))
+        for config, seconds in zip(configs, times.tolist(), strict=True)
+    ]
+    (tmp_path / "space.T1.json").write_text(t1_text(space, "noise"), encoding="utf-8")
+    write_t4(tmp_path / "cpu.json.gz", rows, {"task": "noise"})
+    found = analyse(RecordedProblem("noise", tmp_path / "cpu.json.gz"))
+    assert found["best_count"] == 10
+    assert found["telling"] == []
 
 
 @pytest.mark.parametrize(("draws", "share"), [(10, 1 / 12), (1, 0.5), (300, 0.9)])

@@ -68,6 +68,12 @@ def test_an_experiment_goes_on(tmp_path: Path, command: Command) -> None:
     assert runs.items() <= trials_of(tmp_path).items(), "no run is done again"
     fewer = command(*words("gbfs", tmp_path))
     assert fewer.complaint.startswith("the figures there are of 4 runs, and these would be of 2")
+    for option, value in (("--trials", "2"), ("--seconds", "59")):
+        shorter = command(*words("gbfs", tmp_path, "--repeats", 2, option, value))
+        assert shorter.code == 2
+        assert shorter.complaint.startswith("the figures there are of runs of ")
+        assert "--fresh" in shorter.complaint
+    assert json.loads((tmp_path / "search-gbfs.json").read_text()) == second.json
     third = command(*words("gbfs", tmp_path, "--fresh", "--quick"))
     assert "from before" not in third.err
     assert len(list(tmp_path.glob("search-runs/gbfs-quick/runs/*"))) == 2
@@ -132,3 +138,6 @@ def test_what_is_visited_in_a_plane(tmp_path: Path, command: Command) -> None:
     assert data["settings"]["functions"] == 2
     assert data["command"].startswith("tunesmith bench replay --part plane")
     assert "## G-BFS and N-A2C: what they visit" in (tmp_path / "search.md").read_text()
+    fewer = command(*words, "--repeats", 1, "-o", tmp_path)
+    assert fewer.code == 2
+    assert "the figures there are of 2 functions, and these would be of 1" in fewer.complaint

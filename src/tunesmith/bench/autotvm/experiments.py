@@ -191,8 +191,7 @@ PARTS: dict[str, Part] = {
                     "estimates alone",
                     "autotvm",
                     "estimates",
-                    note="the same tuner with a model that has learned nothing, which is what the "
-                    "sketch estimates",
+                    note="`autotvm` with the sketch's estimates in place of a model of other tasks",
                 ),
                 Line(
                     "auto with transfer",
@@ -207,7 +206,8 @@ PARTS: dict[str, Part] = {
                     "auto",
                     "estimates",
                     starts=True,
-                    note="the default tuner where there is no model of other tasks",
+                    note="the default tuner with the sketch's estimates alone, whose favourites it "
+                    "begins with",
                 ),
                 Line("from nothing", "autotvm"),
                 Line("random", "random"),
@@ -232,8 +232,8 @@ PARTS: dict[str, Part] = {
                         f"{kind.replace('-', ' ')}, both",
                         _autotvm(features=kind),
                         kind,
-                        note="a search with a model of its own run by these features too, as in "
-                        "the paper; that of the others is by configurations",
+                        note="a search whose own model has these features too, as in the paper; "
+                        "that of the other lines has configurations",
                     )
                     for kind in PROGRAM_FEATURES
                 ),

@@ -88,6 +88,12 @@ def dearest(series: Sequence[Series], network: str, count: int) -> list[Operator
     return chosen
 
 
+def planned(series: Sequence[Series], count: int) -> int:
+    """How many rows there are to be of so many operators of each network."""
+    there = [each for each in series if problem_of(each) is not None]
+    return sum(map(len, chosen_operators(there, count).values()))
+
+
 def networks_of(series: Sequence[Series]) -> list[str]:
     """The networks that can be held out."""
     return sorted({name for each in series for name in each.networks})

@@ -1,4 +1,4 @@
-"""The figures that were wanted of searches, beside those that the parts have."""
+"""The goals for searches, beside the figures that the parts have."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Row = tuple[str, str, str, str]
 
 
 def wanted_rows(parts: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, ...]]:
-    """The cells of a table, of the parts that have been run: the part, what it is, what was wanted,
+    """The cells of a table, of the parts that have been run: the part, what it is, the goal,
     ours, and whether that is reached."""
     return [
         (f"`{name}`", *row)
@@ -39,10 +39,10 @@ def _rows(name: str, figures: Mapping[str, Any]) -> Iterator[Row]:
         for rival, wanted in _TIMES_WANTED.items():
             if rival in lines:
                 limit = figures["settings"]["trials"]
-                yield f"median beside {rival}'s", *_times(own, lines[rival], wanted, limit)
+                yield f"GBT's median trials ÷ {rival}'s", *_times(own, lines[rival], wanted, limit)
     elif FROM_NOTHING in own.get("catches_up_of_all", {}):
         ends = own["catches_up_of_all"][FROM_NOTHING]
-        yield "trials to the end", *_share(ends, _CATCHES_UP_WANTED)
+        yield "trials to the end of **from nothing**", *_share(ends, _CATCHES_UP_WANTED)
     yield "thinking", *_share(own["thinking"], _THINKING_WANTED)
 
 
@@ -53,12 +53,12 @@ def _times(
     trials where it is never there."""
     trials, others = own["trials_to_95"], rival["trials_to_95"]
     if trials is None:
-        return f"{wanted:g}", "never", "not seen" if others is None else "no"
+        return f"{wanted:g}", "never", "too short" if others is None else "no"
     times = trials / (limit + 1 if others is None else others)
     if times <= wanted:
         return f"{wanted:g}", f"{times:.2f}", "yes"
     if others is None:
-        return f"{wanted:g}", f"less than {times:.2f}", "not seen"
+        return f"{wanted:g}", f"less than {times:.2f}", "too short"
     return f"{wanted:g}", f"{times:.2f}", "no"
 
 

@@ -151,7 +151,10 @@ def _try(source: MeasuredProblem, number: int, name: str, store: Store, watch: W
     """
     tuned = source.tuned
     assert not isinstance(tuned, Task)
-    there = store.count(tuned.key)
+    there = sum(
+        len(store.measurements(tuned.key, sketch=sketch, sketch_version=version))
+        for sketch, version in source.sketches.items()
+    )
     missing = min(TRIALS, TRIALS * (number + 1) - there)
     if missing <= 0:
         return

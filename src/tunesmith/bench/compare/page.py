@@ -33,7 +33,7 @@ def compare_page(data: Data, charts: Sequence[str], *, has_html: bool = True) ->
         "compare/page.md.jinja",
         figures=data,
         has_html=has_html,
-        limits=_limits(data["settings"]),
+        limits=_runs(data),
         short={label: f"{label.partition(':')[0]} [{n}]" for n, label in enumerate(long, start=1)},
         standings=standings_table(data),
         tables=problem_tables(data),
@@ -49,7 +49,7 @@ def compare_html(data: Data, charts: Mapping[str, str], command: str = "") -> st
     machine = data["machine"]
     facts = {
         "Problems": ", ".join(problem["problem"] for problem in data["problems"]),
-        "Runs": _limits(data["settings"]),
+        "Runs": _runs(data),
         "Machine": f"{machine['cpu']}, {machine['cores']} cores, {machine['memory_gib']} GiB",
         "Software": ", ".join(f"{name} {version}" for name, version in data["versions"].items()),
         "Date": data["date"],
@@ -87,12 +87,18 @@ def _explanation(data: Data) -> str:
     ).strip()
 
 
-def _limits(settings: Mapping[str, Any]) -> str:
+def _runs(data: Data) -> str:
+    """How many runs there are, and how long they may take."""
+    settings, rows = data["settings"], data["rows"]
     limits = [] if settings["seconds"] is None else [f"{settings['seconds']:g} s of tuning"]
     limits += [] if settings["trials"] is None else [fmt.counted(settings["trials"], "trial")]
     each = " or ".join(limits) or "as long as the score says"
     repeats = fmt.counted(settings["repeats"], "repeat")
-    return f"{repeats} of each tuner on each problem, {each}; seeds from {settings['seed']} on"
+    said = f"{repeats} of each tuner on each problem, {each}; seeds from {settings['seed']} on"
+    done = sum(row["repeats"] + row["crashed"] for row in rows)
+    planned = settings["repeats"] * len(rows)
+    left = f"; only {done:,} of these {planned:,} runs are done yet" if done < planned else ""
+    return said + left
 
 
 def _dark(picture: str) -> str:

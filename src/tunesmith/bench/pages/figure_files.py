@@ -8,9 +8,12 @@ row, every one as a whole.
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
+import os
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +29,9 @@ Row = dict[str, Any]
 
 _ROWS = "rows of an earlier run"
 WAY_OUT = "remove it, or name another folder"
+
+# A draft is written in less than so many seconds.
+_OLD_DRAFT = 600.0
 
 
 def read_figures(
@@ -126,12 +132,28 @@ def write_texts(folder: Path, texts: Mapping[str, str]) -> None:
             ) from error
 
 
+@contextlib.contextmanager
+def folder_to_itself(folder: Path) -> Iterator[None]:
+    """Within it no other process that does the same reads or writes the folder's figures, so that
+    of two that add to one file none undoes what the other has done."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):  # a file system that knows no locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
 def _remove_drafts(folder: Path, name: str) -> None:
-    """Remove what processes that were killed while they wrote the file have left beside it."""
+    """Remove what processes that were killed while they wrote the file have left beside it. A young
+    draft may be of a process in another container, whose number says nothing here."""
     for draft in folder.glob(f".{name}.*.part"):
         writer = draft.name.rsplit(".", 2)[1]
-        if writer.isdecimal() and not psutil.pid_exists(int(writer)):
-            draft.unlink(missing_ok=True)
+        gone = writer.isdecimal() and not psutil.pid_exists(int(writer))
+        with contextlib.suppress(FileNotFoundError):
+            if gone and time.time() - draft.stat().st_mtime > _OLD_DRAFT:
+                draft.unlink()
 
 
 def make_folder(path: Path) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Estimate:
-    """A figure of ``runs`` runs with its standard error, which is 0 where there is only one."""
+    """A figure of ``runs`` runs with its standard error; 0, which says nothing, of a single one."""
 
     value: float
     error: float
@@ -33,12 +33,6 @@ class Estimate:
     def of_deviation(cls, deviation: float, runs: int) -> Estimate:
         """The same of a standard deviation over so many runs."""
         return cls(deviation, deviation / math.sqrt(2 * max(1, runs - 1)), runs)
-
-    def over(self, other: Estimate) -> Estimate:
-        """The ratio to another, which is not 0."""
-        value = self.value / other.value
-        error = math.hypot(self.error, value * other.error) / abs(other.value)
-        return Estimate(value, error, min(self.runs, other.runs))
 
 
 def mean_over(estimates: Iterable[Estimate]) -> Estimate:

@@ -104,7 +104,7 @@ def section(data: Mapping[str, Any]) -> str:
         for option, symbol in _SYMBOLS.items()
         for value, label in variants(data["tuners"], option).items()
     }
-    head = ("OpEvo with", "best", "its std", "least", "which is on", "runs", "trials")
+    head = ("OpEvo with", "best, %", "std, %", "least", "which is on", "runs", "trials")
     lines = [
         [f"{symbol} = {value}", *_variant(data, label)] for (symbol, value), label in others.items()
     ]

@@ -141,14 +141,13 @@ def open_folder(folder: Path) -> None:
     _sections(folder)
 
 
-def runs_of(folder: Path, name: str) -> int:
-    """Of how many runs the figures of an experiment in a folder are; 0 where it has none.
+def figures_of(folder: Path, name: str) -> Mapping[str, Any] | None:
+    """The figures of an experiment in a folder; None where it has none.
 
     Raises ``TunesmithError`` for a broken file, or one of another version.
     """
     experiment = next(each for each in EXPERIMENTS if each.name == name)
-    data = experiment.read(folder)
-    return data["runs"]["done"] if data else 0
+    return experiment.read(folder)
 
 
 def write_search(

@@ -119,10 +119,11 @@ def span(numbers: Iterable[int]) -> str:
 
 
 def with_error(share: Estimate | None) -> str:
-    """A share and its standard error, in percent."""
+    """A share and its standard error, in percent; one run has none."""
     if share is None:
         return fmt.NOTHING
-    return f"{100 * share.value:.1f} ± {100 * share.error:.1f}"
+    error = f" ± {100 * share.error:.1f}" if share.runs > 1 else ""
+    return f"{100 * share.value:.1f}{error}"
 
 
 def standings(data: Data, tuners: Sequence[str]) -> str:
@@ -131,9 +132,9 @@ def standings(data: Data, tuners: Sequence[str]) -> str:
     bests = {tuner: mean_best(data, tuner) for tuner in tuners}
     head = (
         "tuner",
-        "best",
-        "its std",
-        "to 95 %",
+        "best, %",
+        "std, %",
+        "runs to 95 %",
         "runs",
         "trials",
         "invalid",
@@ -181,9 +182,11 @@ def starts(data: Data, tuners: Iterable[str]) -> list[str]:
 
 def mean_deviation(rows: Sequence[Row]) -> Estimate | None:
     """The standard deviation of the best over runs, as a share of the best known; its mean over
-    workloads, None without any."""
+    workloads, None without any of which there are several runs."""
     found = [
-        Estimate.of_deviation(math.sqrt(row["best_share_variance"]), row["repeats"]) for row in rows
+        Estimate.of_deviation(math.sqrt(row["best_share_variance"]), row["repeats"])
+        for row in rows
+        if row["repeats"] > 1
     ]
     return mean_over(found) if found else None
 

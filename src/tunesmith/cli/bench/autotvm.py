@@ -137,25 +137,25 @@ def _experiment(
     """Do the runs that are ``asked`` for, and write the figures of all that are saved."""
     from tunesmith.bench.autotvm.figures import part_figures
     from tunesmith.bench.autotvm.page import read_models, write_models
+    from tunesmith.bench.pages.figure_files import folder_to_itself
 
     before = read_models(output)["parts"].get(part.name)
 
     def write(results: Results) -> tuple[Figures, str]:
         found, pictures = part_figures(part, comparison, results, command_line())
-        figures = read_models(output)  # now: other parts may have been written meanwhile
-        figures["parts"][part.name] = found
-        return figures, write_models(output, figures, pictures)
+        with folder_to_itself(output):
+            figures = read_models(output)  # now: other parts may have been written meanwhile
+            figures["parts"][part.name] = found
+            return figures, write_models(output, figures, pictures)
 
-    replaced = before["runs"]["done"] if before else 0
-    figures, page = carry_out_and_write(
-        comparison, write, fresh=fresh, asked=asked, replaced=replaced
-    )
+    figures, page = carry_out_and_write(comparison, write, fresh=fresh, asked=asked, before=before)
     print_page(figures, page, as_json=as_json, written=output / "models.md")
 
 
 def _speed(output: Path, *, as_json: bool) -> None:
     from tunesmith.bench.autotvm.page import on_other_machines, read_models, write_models
     from tunesmith.bench.autotvm.speed import measure_speed, split_features
+    from tunesmith.bench.pages.figure_files import folder_to_itself
 
     read_models(output)  # whose complaint is due now
     speeds: list[Mapping[str, Any]] = []
@@ -166,10 +166,11 @@ def _speed(output: Path, *, as_json: bool) -> None:
     for row in split_features():
         remark(f"features of a program of {row['sketch']}: {1e3 * row['seconds']:.1f} ms")
         programs.append(row)
-    figures = read_models(output)
-    figures["speed"] = [*on_other_machines(figures["speed"]), *speeds]
-    figures["program"] = [*on_other_machines(figures.get("program", ())), *programs]
-    page = write_models(output, figures, {})
+    with folder_to_itself(output):
+        figures = read_models(output)
+        figures["speed"] = [*on_other_machines(figures["speed"]), *speeds]
+        figures["program"] = [*on_other_machines(figures.get("program", ())), *programs]
+        page = write_models(output, figures, {})
     print_page(figures, page, as_json=as_json, written=output / "models.md")
 
 
@@ -187,9 +188,11 @@ def _product(
         elsewhere,
         measure_product,
         networks_of,
+        planned,
         size_of,
         without,
     )
+    from tunesmith.bench.pages.figure_files import folder_to_itself
     from tunesmith.transfer.training_set import read_training_set
 
     folder = data or Path("data/training")
@@ -218,11 +221,13 @@ def _product(
         return lambda _: None
 
     def write(new: Sequence[Row]) -> tuple[Figures, str]:
-        figures = read_models(output)  # now: other parts may have been written meanwhile
-        figures["product"] = kept(figures)
-        for row in new:
-            figures["product"] = [*without(figures["product"], row), row]
-        return figures, write_models(output, figures, {})
+        with folder_to_itself(output):
+            figures = read_models(output)  # now: other parts may have been written meanwhile
+            figures["product"] = kept(figures)
+            for row in new:
+                figures["product"] = [*without(figures["product"], row), row]
+            figures["product_planned"] = planned(series, settings.operators)
+            return figures, write_models(output, figures, {})
 
     new: list[Row] = []
     for row in measure_product(

@@ -67,7 +67,7 @@ def _repeat(experiment: SearchExperiment, options: ExperimentOptions) -> None:
     """Do an experiment, or what is left of it, and write its part of the page."""
     from tunesmith.bench.papers.data import search_data
     from tunesmith.bench.papers.experiment import take_part
-    from tunesmith.bench.papers.page import PAGE, open_folder, runs_of, write_search
+    from tunesmith.bench.papers.page import PAGE, figures_of, open_folder, write_search
 
     if options.quick:
         opt.check_quick(options.output)
@@ -90,6 +90,6 @@ def _repeat(experiment: SearchExperiment, options: ExperimentOptions) -> None:
         figures, pictures = search_data(experiment, settings, comparison, results, left_out)
         return write_search(options.output, experiment.name, figures, pictures, command_line())
 
-    replaced = runs_of(options.output, experiment.name)
-    data, section = carry_out_and_write(comparison, write, fresh=options.fresh, replaced=replaced)
+    before = figures_of(options.output, experiment.name)
+    data, section = carry_out_and_write(comparison, write, fresh=options.fresh, before=before)
     print_page(data, section, as_json=options.as_json, written=options.output / PAGE)

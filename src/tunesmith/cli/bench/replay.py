@@ -75,7 +75,7 @@ def _replay(
 ) -> None:
     """Do the runs, or what is left of them, and write their part of the page."""
     from tunesmith.bench.papers.experiment import RUNS
-    from tunesmith.bench.papers.page import PAGE, open_folder, runs_of, write_search
+    from tunesmith.bench.papers.page import PAGE, figures_of, open_folder, write_search
     from tunesmith.bench.papers.replayed.figures import replay_data
 
     kept = output / RUNS / f"replay-{part.name}{'-quick' if quick else ''}"
@@ -86,8 +86,8 @@ def _replay(
         figures, pictures = replay_data(part, comparison, results)
         return write_search(output, f"replay-{part.name}", figures, pictures, command_line())
 
-    replaced = runs_of(output, f"replay-{part.name}")
-    written, section = carry_out_and_write(comparison, write, fresh=fresh, replaced=replaced)
+    before = figures_of(output, f"replay-{part.name}")
+    written, section = carry_out_and_write(comparison, write, fresh=fresh, before=before)
     print_page(written, section, as_json=as_json, written=output / PAGE)
 
 
@@ -100,13 +100,19 @@ def _plane(
     quick: bool,
     as_json: bool,
 ) -> None:
-    from tunesmith.bench.papers.page import PAGE, open_folder, write_search
+    from tunesmith.bench.papers.page import PAGE, figures_of, open_folder, write_search
     from tunesmith.bench.papers.replayed.plane import PART, PlaneSettings, plane_data
 
     settings = PlaneSettings(seed=seed)
     given: dict[str, Any] = {"functions": repeats or (2 if quick else None), "trials": trials}
     settings = replace(settings, **{name: value for name, value in given.items() if value})
     open_folder(output)
+    before = figures_of(output, f"replay-{PART}")
+    if before and before["settings"]["functions"] > settings.functions:
+        raise UsageError(
+            f"the figures there are of {before['settings']['functions']} functions, and these "
+            f"would be of {settings.functions}: name another folder by -o"
+        )
     figures, pictures = plane_data(settings)
     written, section = write_search(output, f"replay-{PART}", figures, pictures, command_line())
     print_page(written, section, as_json=as_json, written=output / PAGE)

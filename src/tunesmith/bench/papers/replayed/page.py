@@ -68,7 +68,7 @@ def _random_until(data: Data) -> dict[str, list[str]]:
 
 def _lines(data: Data) -> str:
     scored = PARTS[data["part"]].scored
-    head = ("line", "best", "to 95 %", "runs", "trials", "invalid", "thinking a config")
+    head = ("line", "best, %", "runs to 95 %", "runs", "trials", "invalid", "thinking a config")
     rows = []
     for row in data["lines"]:
         best = Estimate(row["best"], row["best_error"], row["runs"]) if row["runs"] else None
@@ -111,21 +111,25 @@ def _found(data: Data, share: float | None) -> str:
     found = [row for row in data["found"] if row["at"] == share]
     names = [row["line"] for row in data["lines"] if row["runs"]]
     if len(data["problems"]) == 1:
-        return _distribution(found)
+        return _distribution(found, data)
     by_cell = {(row["line"], row["problem"]): row for row in found}
     rows = [
-        [problem["problem"], *(_mean(by_cell.get((name, problem["problem"]))) for name in names)]
+        [
+            problem["problem"],
+            *(_mean(by_cell.get((name, problem["problem"])), data) for name in names),
+        ]
         for problem in data["problems"]
     ]
     return table(["space", *names], rows)
 
 
-def _mean(row: Mapping[str, Any] | None) -> str:
-    known = None if row is None else Estimate(row["mean"], row["error"], 1)
+def _mean(row: Mapping[str, Any] | None, data: Data) -> str:
+    runs = data["settings"]["repeats"]
+    known = None if row is None else Estimate(row["mean"], row["error"], runs)
     return parts.with_error(known)
 
 
-def _distribution(found: Sequence[Mapping[str, Any]]) -> str:
+def _distribution(found: Sequence[Mapping[str, Any]], data: Data) -> str:
     """How the runs of each line are distributed (figure 8b of "Compiler-Level Matrix Multiplication
     Optimization for Deep Learning")."""
     head = ("line", "trials", "mean", "least", "quartile", "median", "quartile", "most")
@@ -133,7 +137,7 @@ def _distribution(found: Sequence[Mapping[str, Any]]) -> str:
         [
             row["line"],
             fmt.NOTHING if row["trials"] is None else fmt.count(row["trials"]),
-            _mean(row),
+            _mean(row, data),
             *(fmt.percent(each) for each in (row["least"], *row["quartiles"], row["most"])),
         ]
         for row in found
