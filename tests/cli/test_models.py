@@ -145,7 +145,31 @@ def test_a_search_goes_on_beside_trials_for_another_processor(
     assert ran.json["best"]["gflops"] > 0
     (line,) = (line for line in ran.err.splitlines() if "nothing is learned from" in line)
     assert "bdver2" in line
+    assert line.endswith(": 'tunesmith models train --target all' learns from them")
     assert not Path(f"{store}.models").exists()
+
+
+def test_no_store_and_what_cannot_be_trained(command: Command, filled: Path) -> None:
+    listed = command("models", "list", "--json").json["models"]
+    assert [each["name"] for each in listed] == ["shipped cpu", "shipped cuda"]
+    named = command("models", "list", "--store", filled.with_name("none.db"))
+    assert named.complaint.startswith("no store at ")
+    words = ("--store", filled, "--mcpu", MCPU, "--json")
+    assert command("models", "train", *words, "--sketch", "gemm").json["scope"] == (
+        f"cpu-{MCPU}.cpu_gemm"
+    )
+
+
+def test_a_copy_of_a_model_is_not_used(command: Command, filled: Path) -> None:
+    command("models", "train", "--store", filled, "--mcpu", MCPU)
+    place = Path(f"{filled}.models") / f"cpu-{MCPU}.json.gz"
+    place.with_name("mine.json.gz").write_bytes(place.read_bytes())
+    of_store = command("models", "list", "--store", filled, "--json").json["models"][:2]
+    states = {each["name"]: each["state"] for each in of_store}
+    assert states == {
+        f"cpu-{MCPU}": "ready",
+        "mine": f"is not used: it is a copy of the model cpu-{MCPU}",
+    }
 
 
 def test_a_model_of_a_board_by_name(command: Command, store: Path) -> None:
@@ -200,7 +224,9 @@ def test_a_name_of_no_model_where_the_task_was_tuned(command: Command, filled: P
     words = ("matmul", "--m", 64, "--n", 64, "--k", 64, "--mcpu", MCPU, "--store", filled)
     assert command("show", *words, "--cores", 2).code == 0
     refused = command("show", *words, "--cores", 2, "--model", "typo")
-    assert refused.complaint == "unknown model 'typo': there is none"
+    assert refused.complaint == (
+        "unknown model 'typo': there is none: 'tunesmith models train' makes one"
+    )
 
 
 def test_too_few_trials(command: Command, store: Path) -> None:

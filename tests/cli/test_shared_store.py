@@ -96,6 +96,13 @@ def test_a_run_that_is_killed_gives_its_configs_back(
     assert left <= {config_hash(key) for key in tried}, "another run has measured them"
 
 
+def test_a_store_on_a_server_has_no_place_for_a_model(postgresql_location: str) -> None:
+    open_store(postgresql_location).close()
+    refused = tunesmith("models", "train", "--store", postgresql_location)
+    assert refused.code == 2
+    assert "has no file beside which a model could be: a run that needs one" in refused.err
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("postgresql_server")
 def test_a_server_that_goes_away_for_good(tmp_path: Path) -> None:

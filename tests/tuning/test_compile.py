@@ -21,8 +21,13 @@ from tunesmith.tuning.compile import choose
 TASK = Task(matmul(m=48, n=64, k=32))
 
 
-def test_what_was_never_tuned_computes_what_it_should(tmp_path: Path) -> None:
+def test_what_was_never_tuned_computes_what_it_should(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     kernel = ts.compile(TASK, store=tmp_path / "t.db")
+    (line,) = caplog.messages
+    assert line.startswith(f"tunesmith: there is no store at {tmp_path / 't.db'}: what is compiled")
+    assert not list(tmp_path.iterdir()), "none is created"
     rng = np.random.default_rng(0)
     a, b = (rng.standard_normal(size, dtype=np.float32) for size in ((48, 32), (32, 64)))
     np.testing.assert_allclose(np.asarray(kernel(a, b)), a @ b, rtol=1e-3, atol=1e-4)

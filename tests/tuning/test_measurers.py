@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -155,3 +156,34 @@ def test_what_is_no_measurers_and_no_problem() -> None:
         tune(TASK, measurers="here")  # type: ignore[call-overload]
     with pytest.raises(UsageError, match=r"problem must be a Task or a problem \(a BaseProblem\)"):
         tune(Boards())  # type: ignore[call-overload]
+
+
+class Itself:
+    """Decides for itself how it is tuned, like a network."""
+
+    def tune(self, *_: object, **__: object) -> str:
+        return "tuned"
+
+
+@pytest.mark.parametrize(
+    ("problem", "what", "given"),
+    [
+        (Scripted(), "a Task", {"sketch": "cpu_gemm"}),
+        (Scripted(), "a Task", {"without_sketches": ["cpu_gemm"]}),
+        (Itself(), "a single task or problem", {"sketch": "cpu_gemm"}),
+        (Itself(), "a single task or problem", {"without_sketches": ["cpu_gemm"]}),
+        (Itself(), "a single task or problem", {"fresh": True}),
+        (Itself(), "a single task or problem", {"prior": False}),
+        (Itself(), "a single task or problem", {"late_seconds": 1.0}),
+    ],
+    ids=lambda it: it if isinstance(it, str) else type(it).__name__,
+)
+def test_what_would_be_ignored_is_refused(
+    store: Store, problem: Any, what: str, given: dict[str, Any]
+) -> None:
+    (name,) = given
+    whole = f"{name} is for {what}, not for a {type(problem).__name__}: leave it out"
+    with pytest.raises(UsageError, match=f"^{re.escape(whole)}$"):
+        tune(problem, "random", store=store, **given)
+    if isinstance(problem, Itself):
+        assert tune(problem, "random", store=store) == "tuned"

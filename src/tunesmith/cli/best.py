@@ -8,6 +8,7 @@ from tunesmith.cli import options as opt
 from tunesmith.cli.output import console, print_json
 from tunesmith.cli.past_runs import (
     RecordedTask,
+    check_sketch,
     current_sketches,
     default_of,
     elsewhere,
@@ -40,6 +41,8 @@ def best(
         record = opened.best(key, among=sketches)
         if record is None:
             choice.check_known(opened)
+            if sketch is not None:
+                check_sketch(sketch)
             raise UsageError(f"nothing valid is recorded for {key} on this machine: tune it")
         outcomes = outcomes_by(opened, key, sketches)
         default = default_of(opened, record.session)

@@ -19,6 +19,10 @@ def build(
     as_json: opt.Json = False,
 ) -> None:
     """Build the best kernel of a task: a shared library, a C header and a JSON description."""
+    target = choice.chosen_target()
+    from tunesmith.kernel.files import linker_of
+
+    linker_of(output, target)  # whose complaint is due before anything is built
     problem, config = choice.chosen()
     files = problem.kernel(config).save(output)
     if as_json:

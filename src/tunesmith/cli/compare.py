@@ -53,7 +53,7 @@ def compare(
     store: Annotated[
         str | None, Option(help="Where measured trials go; default: in the output folder.")
     ] = None,
-    fresh: Annotated[bool, Option("--fresh", help="Start anew: look at no run of before.")] = False,
+    fresh: opt.FreshRuns = False,
     as_json: opt.Json = False,
 ) -> None:
     """Compare tuners on recorded spaces and measured workloads, and score them."""

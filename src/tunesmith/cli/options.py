@@ -49,11 +49,19 @@ Workloads = Annotated[
     list[str] | None,
     Option("--workload", help="A name, or a pattern such as 'resnet18.*'; repeatable."),
 ]
-Prior = Annotated[bool, Option(help="Begin with what a model likes.")]
-Transfer = Annotated[bool, Option(help="Correct what the model likes by trials of other tasks.")]
+Prior = Annotated[bool, Option(help="Begin with the configs that are estimated to be fastest.")]
+Transfer = Annotated[
+    bool, Option(help="Correct the sketches' estimates by what was learned from other tasks.")
+]
 ModelName = Annotated[
     str | None,
-    Option("--model", help="Correct it by this model of the store; default: the best there is."),
+    Option(
+        "--model",
+        help="The learned model to correct them by ('tunesmith models list'); default: the best.",
+    ),
+]
+FreshRuns = Annotated[
+    bool, Option("--fresh", help="Remove the runs of before, and do all of them anew.")
 ]
 Json = Annotated[bool, Option("--json", help="Print one JSON object and nothing else.")]
 
@@ -78,7 +86,7 @@ class MeasureOptions:
     repeats: Annotated[int, Option(help="Times each config is measured.")] = 3
     min_repeat_ms: Annotated[float, Option(help="How long one repeat lasts.")] = 5.0
     cut_off: Annotated[
-        float, Option(help="Times the best time at which a config is measured but once.")
+        float, Option(help="A config that takes so many times the best time is timed only once.")
     ] = 3.0
 
     def settings(self, **others: Any) -> MeasureSettings:
@@ -99,7 +107,9 @@ class TargetChoice:
 
     target: TargetKind = "cpu"
     mcpu: Processor = None
-    cores: Annotated[int | None, Option(help="Threads of a program; default: all cores.")] = None
+    cores: Annotated[
+        int | None, Option(help="Threads of a program; default: one for each core it may use.")
+    ] = None
     arch: Architecture = None
     triple: Triple = None
 
@@ -117,6 +127,8 @@ def transfer_of(transfer: bool, model: str | None) -> bool | str:
     """
     if model is None:
         return transfer
+    if Path(model).suffix in {".onnx", ".pt2", ".so"}:
+        raise UsageError(f"--model names a learned model: give the network {model} without it")
     if not transfer:
         raise UsageError("--no-transfer uses no model, and --model names one: leave one out")
     return model

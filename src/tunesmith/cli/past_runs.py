@@ -68,6 +68,15 @@ def current_sketches(store: Store, key: str, only: str | None) -> Sketches:
     ]
 
 
+def check_sketch(name: str) -> None:
+    """Raises ``UsageError`` if there is no sketch of a name, with the target's before it or not."""
+    from tunesmith.sketches import describe_sketches
+
+    known = [row.name for row in describe_sketches()]
+    if name not in {*known, *(each.partition("_")[2] for each in known)}:
+        raise unknown_name("sketch", name, known, listed_by="tunesmith sketches")
+
+
 def shares_by(store: Store, key: str, sketches: Sketches) -> dict[str, dict[str, Any]]:
     """The trials of each of these sketches, and the seconds of its best one."""
     shares = {}

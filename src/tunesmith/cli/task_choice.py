@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ import typer
 from typer import Argument, Option
 
 from tunesmith.cli import options as opt
+from tunesmith.cli.existing_store import existing_store
 from tunesmith.errors import UsageError, unknown_name
 
 if TYPE_CHECKING:  # NumPy comes with most of these, and help has to do without
@@ -19,7 +19,6 @@ if TYPE_CHECKING:  # NumPy comes with most of these, and help has to do without
     from tunesmith.measure.task.problem import TaskProblem
     from tunesmith.operators import Operator
     from tunesmith.space import Config
-    from tunesmith.store import Store
     from tunesmith.task import Task
 
 
@@ -175,8 +174,7 @@ class ConfigChoice(SketchChoice):
         from tunesmith.cli.output import remark
         from tunesmith.tuning.compile import choose
 
-        with contextlib.ExitStack() as stack:
-            store = self._opened(stack)
+        with existing_store(self.store) as store:
             found = choose(problems, store, transfer=transfer, tell=remark)
         if not found.is_measured:
             remark(
@@ -184,15 +182,6 @@ class ConfigChoice(SketchChoice):
                 "models think fastest, and tuning finds better"
             )
         return found.problem, found.config
-
-    def _opened(self, stack: contextlib.ExitStack) -> Store | None:
-        """The store; None if it is the user's, and there is none yet."""
-        from tunesmith.store import open_store
-        from tunesmith.store.place import default_path
-
-        if self.store is None and not default_path().exists():
-            return None
-        return stack.enter_context(open_store(self.store, create=False))
 
 
 def parse_words(words: Sequence[str]) -> dict[str, object]:

@@ -43,9 +43,13 @@ class SearchOptions:
     tuner_option: Annotated[
         list[str] | None, Option(help="NAME=VALUE, one of the tuner's options; repeatable.")
     ] = None
-    seconds: Annotated[float | None, Option(help="Stop after so many seconds.")] = None
+    seconds: Annotated[
+        float | None, Option(help="Stop after so many seconds; 60 where nothing else stops it.")
+    ] = None
     trials: Annotated[int | None, Option(help="Stop at so many trials, with resumed ones.")] = None
-    target_seconds: Annotated[float | None, Option(help="Stop when a call takes no longer.")] = None
+    target_seconds: Annotated[
+        float | None, Option(help="Stop when a call takes so many seconds or less.")
+    ] = None
     patience: Annotated[int | None, Option(help="Stop after so many trials without a gain.")] = None
     store: opt.StoreLocation = None
     seed: Seed = None
@@ -91,7 +95,9 @@ class TaskSearchOptions(SearchOptions):
 
     tuner: TunerName = "auto"
     seed: Seed = 0
-    target_gflops: Annotated[float | None, Option(help="Stop when a config is this fast.")] = None
+    target_gflops: Annotated[
+        float | None, Option(help="Stop when a config has so many GFLOP/s.")
+    ] = None
     prior: opt.Prior = True
     transfer: opt.Transfer = True
     model: opt.ModelName = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -111,15 +111,7 @@ def write(library: Path, module: Any, description: Description) -> list[Path]:
     ``module`` is TVM's executable. Raises like ``Kernel.save``.
     """
     header, described = library.with_suffix(".h"), library.with_suffix(".json")
-    if library.suffix in {".h", ".json", ""}:
-        raise UsageError(
-            f"a kernel is saved as a shared library: name it like {library.stem or 'kernel'}.so"
-        )
-    linker = None
-    if description.target.triple is None:
-        check_linker("a kernel")
-    else:
-        linker = linker_for(description.target.architecture)
+    linker = linker_of(library, description.target)
     operator, prepared = description.operator, description.prepared
     try:
         library.parent.mkdir(parents=True, exist_ok=True)
@@ -134,6 +126,22 @@ def write(library: Path, module: Any, description: Description) -> list[Path]:
             "may write to"
         ) from error
     return [library, header, described]
+
+
+def linker_of(library: Path, target: Target) -> Sequence[str] | None:
+    """The command that links a library for another platform; None for the C compiler here.
+
+    Raises ``UsageError`` for a path that cannot be a library's, and ``MissingDependencyError``
+    where nothing links.
+    """
+    if library.suffix in {".h", ".json", ""}:
+        raise UsageError(
+            f"a kernel is saved as a shared library: name it like {library.stem or 'kernel'}.so"
+        )
+    if target.triple is not None:
+        return linker_for(target.architecture)
+    check_linker("a kernel")
+    return None
 
 
 def read(path: str | Path) -> tuple[Any, Description]:

@@ -25,19 +25,12 @@ from tunesmith.networks.description import FORMAT, Description
 from tunesmith.networks.objects import DESCRIPTION, INSTRUCTIONS, WEIGHTS, object_files
 from tunesmith.networks.processors import check_missing, check_processor
 from tunesmith.operators import Argument
+from tunesmith.target import Target
 
 
 def write(library: Path, executable: Any, weights: Sequence[Any], description: Description) -> Path:
     """Write the library; weights are TVM's tensors. Raises like ``CompiledNetwork.save``."""
-    if library.suffix != ".so":
-        raise UsageError(
-            f"a network is saved as a shared library: name it like {library.stem or 'net'}.so"
-        )
-    linker = None
-    if description.triple is None:
-        check_linker("a network")
-    else:
-        linker = linker_for(description.target.architecture)
+    linker = linker_of(library, description.target)
     try:
         library.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=library.parent, prefix=".tunesmith-") as made:
@@ -49,6 +42,22 @@ def write(library: Path, executable: Any, weights: Sequence[Any], description: D
             "folder that you may write to"
         ) from error
     return library
+
+
+def linker_of(library: Path, target: Target) -> Sequence[str] | None:
+    """The command that links a library for another platform; None for the C compiler here.
+
+    Raises ``UsageError`` for a path that cannot be a library's, and ``MissingDependencyError``
+    where nothing links.
+    """
+    if library.suffix != ".so":
+        raise UsageError(
+            f"a network is saved as a shared library: name it like {library.stem or 'net'}.so"
+        )
+    if target.triple is not None:
+        return linker_for(target.architecture)
+    check_linker("a network")
+    return None
 
 
 @dataclass(frozen=True)

@@ -33,9 +33,10 @@ class Listed:
         return asdict(self)
 
 
-def listed(store: Store) -> list[Listed]:
-    """Those of a store, then those that ship."""
-    found = [_listed(name, path, store) for name, path in saved_models(store).items()]
+def listed(store: Store | None) -> list[Listed]:
+    """Those of a store, if there is one, then those that ship."""
+    saved = {} if store is None else saved_models(store)
+    found = [_listed(name, path, store) for name, path in saved.items()]
     shipped = sorted(FOLDER.glob("*.json.gz"))
     return found + [_listed(f"{SHIPPED} {_kind(path)}", path, None) for path in shipped]
 
@@ -53,5 +54,6 @@ def _listed(name: str, path: Path, store: Store | None) -> Listed:
         stale = "" if store is None else why_stale(model, name, store)
     except TunesmithError as error:
         stale = str(error)
-    state = f"is trained again: {stale}" if stale else "ready"
+    is_copy = store is not None and model.origin.get("scope") not in (None, name)
+    state = f"{'is not used' if is_copy else 'is trained again'}: {stale}" if stale else "ready"
     return Listed(name, str(path), model.trials, model.tasks, state)

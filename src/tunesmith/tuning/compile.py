@@ -12,9 +12,11 @@ from tunesmith.measure.task.portfolio import problems_of
 from tunesmith.measure.task.problem import TaskProblem
 from tunesmith.space import Config
 from tunesmith.store import open_store
+from tunesmith.store.place import locate
 from tunesmith.task import Task
 from tunesmith.transfer.favourite import favourite
 from tunesmith.transfer.of_store import Tell, Transfer, check_transfer, model_for
+from tunesmith.transfer.of_store.heard import LOGGER
 
 if TYPE_CHECKING:
     from tunesmith.kernel.kernel import Kernel
@@ -40,8 +42,9 @@ def compile(
 
     Of a task that was never tuned it is the one that the sketches' estimates, corrected by a model
     of other tasks (``transfer``, as in ``tune``), think fastest. That takes about a second, and no
-    trial. Raises ``UsageError`` for a sketch that does not exist or fit, ``StoreError`` for a store
-    that cannot be read, and ``TunesmithError`` if the compiler fails.
+    trial. A store that does not exist knows nothing, and none is created; where it was named, a
+    warning is logged. Raises ``UsageError`` for a sketch that does not exist or fit, ``StoreError``
+    for a store that cannot be read, and ``TunesmithError`` if the compiler fails.
     """
     if not isinstance(task, Task):
         raise UsageError(f"a Task can be compiled, not {task!r}")
@@ -49,9 +52,21 @@ def compile(
     problems = problems_of(task, names)
     with contextlib.ExitStack() as stack:
         if store is None or isinstance(store, str | Path):
-            store = stack.enter_context(open_store(store))
+            store = _existing(store, stack)
         problem, config, _ = choose(problems, store, transfer=transfer)
     return problem.kernel(config)
+
+
+def _existing(location: str | Path | None, stack: contextlib.ExitStack) -> Store | None:
+    """The store at a location; None if there is none."""
+    place = locate(location, make_folder=False)
+    if place.path is None or place.path.exists():
+        return stack.enter_context(open_store(location))
+    if location is not None:
+        LOGGER.warning(
+            "tunesmith: there is no store at %s: what is compiled was not measured", place.name
+        )
+    return None
 
 
 def choose(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload, runtime_checkable
@@ -144,7 +144,10 @@ def tune(
     algorithm = tuner_by_name(tuner) if isinstance(tuner, str) else tuner
     _check_kind("tuner", algorithm, "a name or a Tuner", isinstance(algorithm, Tuner))
     algorithm = usable(algorithm)
+    of_sketches = {"sketch": sketch is not None, "without_sketches": without_sketches != ()}
     if isinstance(problem, TunesItself):
+        of_runs = {"fresh": fresh, "prior": not prior, "late_seconds": late_seconds != math.inf}
+        _refuse("a single task or problem", {**of_sketches, **of_runs}, problem)
         with contextlib.ExitStack() as stack:
             if measurers is None:  # one server for all tasks
                 measurers = stack.enter_context(LocalMeasurers())
@@ -167,6 +170,8 @@ def tune(
     _check_kind("measurers", measurers, "an object with a method measurer", has_measurers)
     if measurers is not None and not is_task:
         raise UsageError(f"measurers are for tasks: {problem!r} measures itself")
+    if not isinstance(problem, Task):
+        _refuse("a Task", of_sketches, problem)
     with contextlib.ExitStack() as stack:
         if measurers is None and isinstance(problem, Task):
             problem.target.check_measurable()
@@ -195,6 +200,15 @@ def tune(
             find_model=partial(_model, transfer, problem, store, tell),
         )
         return run.go(fresh=fresh, prior=prior)
+
+
+def _refuse(what: str, given: Mapping[str, bool], problem: object) -> None:
+    """Raises ``UsageError`` for an argument that is given though it is for something else."""
+    for name, is_given in given.items():
+        if is_given:
+            raise UsageError(
+                f"{name} is for {what}, not for a {type(problem).__name__}: leave it out"
+            )
 
 
 def _model(

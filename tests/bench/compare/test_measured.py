@@ -86,6 +86,7 @@ def test_estimates_alone_need_no_other_workload(tmp_path: Path) -> None:
     assert tried[0] != tried[1]
     saved = comparison.saved().traces
     assert {trace.version for trace in saved.values()} == {own_version()}
+    assert all(trace.libraries == library_versions() for trace in saved.values())
     assert len(saved) == 2
 
 
@@ -199,6 +200,11 @@ def test_runs_of_a_workload_are_of_one_machine(
         here["fingerprint"]
     }
     assert results.origin()["machine"] == here
+    assert results.origin()["versions"] == {**library_versions(), "tunesmith": own_version()}
+    run, trace = next(iter(results.traces.items()))
+    older = {**results.traces, run: replace(trace, libraries={"apache-tvm": "0.26", "numpy": "2"})}
+    versions = Results(results.problems, results.tuners, older).origin()["versions"]
+    assert versions["apache-tvm"] == f"0.26 or {library_versions()['apache-tvm']}"
     undated = {run: replace(trace, date="") for run, trace in results.traces.items()}
     assert Results(results.problems, results.tuners, undated).origin()["date"] == "2026-11-28"
     (run, trace), *_ = undated.items()
@@ -207,6 +213,10 @@ def test_runs_of_a_workload_are_of_one_machine(
     assert spans.startswith("2026-11-28")
     assert spans.endswith("2026-12-01")
     assert [results.machine(problem) for problem in results.problems] == [here, here]
+    with monkeypatch.context() as patched:
+        newer = {**library_versions(), "apache-tvm": "999"}
+        patched.setattr(runs, "library_versions", lambda: newer)
+        assert elsewhere(tmp_path).saved().traces == {}, "its compiler was another one"
     monkeypatch.setattr(runs, "this_machine", lambda: {**here, "fingerprint": "another"})
     assert len(elsewhere(tmp_path).saved().traces) == 4, "all of both are there"
     assert elsewhere(tmp_path, leave=False).saved().traces == {}

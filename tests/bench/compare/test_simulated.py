@@ -214,10 +214,12 @@ def test_what_was_measured_again_counts_in_the_end() -> None:
 
 def test_a_trace_is_kept_in_a_file(tmp_path: Path) -> None:
     path, trace = tmp_path / "run.npz", replace(some_trace(), version="1.2+abc")
+    trace = replace(trace, libraries={"apache-tvm": "0.27"})
     save_trace(path, trace, "it")
     found = load_trace(path, "it")
     assert found is not None
     assert found.version == found.unslowed.version == "1.2+abc"
+    assert found.libraries == {"apache-tvm": "0.27"}
     for name in ("ended", "seconds", "outcomes", "costs"):
         assert getattr(found, name).tolist() == getattr(trace, name).tolist()
         assert getattr(found, name).dtype == getattr(trace, name).dtype

@@ -175,7 +175,7 @@ def test_the_folder_for_c(command: Command, tmp_path: Path) -> None:
 def test_either_a_file_or_a_network_of_the_zoo(command: Command, words: tuple[str, ...]) -> None:
     ran = command("network", "show", *words)
     assert ran.code == 2
-    assert ran.complaint.startswith("name a model's file or one --zoo network: resnet18, ")
+    assert ran.complaint.startswith("name a network, its file or one of --zoo: resnet18, ")
 
 
 @pytest.mark.slow

@@ -37,8 +37,10 @@ def test_a_choice_of_operators_and_sketches(store: Store) -> None:
 def test_what_devices_elsewhere_measured(store: Store) -> None:
     board = Target("cpu", "cortex-a72", 4, triple="aarch64-linux-gnu")
     fill(store, board, machine={"fingerprint": "a board"})
-    with pytest.raises(UsageError, match=r"by this machine, but by a board .*: choose theirs"):
+    with pytest.raises(UsageError, match=r"by this machine, but 500 for cpu-cortex-a72: with "):
         train(store, Scope(Target("cpu")))
+    with pytest.raises(UsageError, match=r"'--target all' a model learns from them$"):
+        held_out_scores(store, Scope(Target("cpu")))
     assert scope_of(model_for(store, board)) == "cpu-cortex-a72"  # by itself, of their own trials
     assert train(store, Scope(None)).trials == 500
     fill(store, board, machine={"fingerprint": "another board"})

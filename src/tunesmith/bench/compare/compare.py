@@ -45,6 +45,7 @@ from tunesmith.budget import Budget
 from tunesmith.errors import StoreError, TunesmithError, UsageError
 from tunesmith.machine import this_machine
 from tunesmith.measure.identity import digest
+from tunesmith.store import library_versions
 
 _RUNS = "runs"
 
@@ -205,6 +206,7 @@ class Comparison:
                 date=today(),
                 machine=this_machine(),
                 target=run.problem.task.target.to_json(),
+                libraries=library_versions(),
                 learned_from=tuple(taught.versions) if taught else (),
             )
             self.kept.save(run, done)

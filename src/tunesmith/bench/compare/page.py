@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from tunesmith.bench.compare.charts import CHARTS
 from tunesmith.bench.compare.score import REPEATS

@@ -36,6 +36,7 @@ from tunesmith.measure.processes.containment import die_with
 from tunesmith.measure.recorded.recording import load_recording
 from tunesmith.measurement import Measurement, Outcome
 from tunesmith.space import Ordinal, Space
+from tunesmith.store import library_versions
 from tunesmith.tuners import Tuner, View, tuner
 
 
@@ -70,7 +71,9 @@ def run_job(job: Mapping[str, Any]) -> dict[str, Any]:
         return {"crash": reason(error)}
     try:
         version, machine = job.get("version", ""), job.get("machine", {})
-        trace = replace(trace, version=version, date=today(), machine=machine)
+        trace = replace(
+            trace, version=version, date=today(), machine=machine, libraries=library_versions()
+        )
         save_trace(Path(job["path"]), trace, job["identity"])
     except TunesmithError as error:
         return {"failure": str(error)}

@@ -28,6 +28,7 @@ from tunesmith.errors import TunesmithError, UsageError, system_reason
 from tunesmith.machine import this_machine
 from tunesmith.measure.identity import digest
 from tunesmith.measure.recorded.recording import load_recording
+from tunesmith.store import library_versions
 
 # Changes when traces of before no longer tell what those of now do.
 _FORMAT = 1
@@ -135,14 +136,16 @@ class Results:
         else from this one, of all days and from all versions that did the runs. Those of old do not
         say: they count as this one's, and what was measured as of the last day of these."""
         now = origin_now()
-        own = now["versions"]["tunesmith"]
-        made = {
-            (trace.date or (_LAST_UNDATED if trace.machine else now["date"]), trace.version or own)
-            for trace in self.traces.values()
-        }
         each = [
-            {**now, "date": date, "versions": {**now["versions"], "tunesmith": version}}
-            for date, version in sorted(made)
+            {
+                "date": trace.date or (_LAST_UNDATED if trace.machine else now["date"]),
+                "machine": now["machine"],
+                "versions": {
+                    **(trace.libraries or now["versions"]),
+                    "tunesmith": trace.version or now["versions"]["tunesmith"],
+                },
+            }
+            for trace in self.traces.values()
         ]
         kinds = {
             it.machine["fingerprint"]: dict(it.machine) for it in self.traces.values() if it.machine
@@ -235,6 +238,7 @@ class KeptRuns:
                 "format": _FORMAT,
                 "problem": run.problem.identity,
                 "tuner": run.tuner.identity,
+                **_compiler(run),
                 **_sources(run),
                 "seed": self._seed + run.repeat,
                 "limits": self._limits(run),
@@ -272,6 +276,13 @@ def _of_one_machine(traces: Sequence[Trace | None]) -> bool:
     there = [(trace.machine, trace.target) for trace in traces if trace and trace.machine]
     kinds = {digest([machine["fingerprint"], target]) for machine, target in there}
     return len(there) == len(traces) and len(kinds) == 1
+
+
+def _compiler(run: Run) -> dict[str, str]:
+    """What makes the programs of a run that is measured: another version makes others."""
+    if not isinstance(run.problem, MeasuredProblem):
+        return {}
+    return {"apache-tvm": library_versions().get("apache-tvm", "")}
 
 
 def _sources(run: Run) -> dict[str, Any]:

@@ -36,8 +36,9 @@ class Trace:
     was measured; empty for alone. ``candidate`` is that best config, with its sketch; None where
     nothing valid was found, nothing was measured, or traces of old do not say, and ``brief`` what
     its trial was measured to take in seconds; None where traces do not say. ``version`` of
-    Tunesmith did the run on a ``date``, a day in ISO's form, on a ``machine``, for a ``target``;
-    empty where traces of old do not say, and the target where nothing was measured.
+    Tunesmith did the run on a ``date``, a day in ISO's form, on a ``machine``, for a ``target``,
+    with other ``libraries`` of these versions; empty where traces of old do not say, and the target
+    where nothing was measured.
     ``learned_from`` are the versions that measured what its tuner knew of other tasks; empty where
     it knew nothing of them, or traces of old do not say.
     """
@@ -57,6 +58,7 @@ class Trace:
     date: str = ""
     machine: Mapping[str, Any] = field(default_factory=dict)
     target: Mapping[str, Any] = field(default_factory=dict)
+    libraries: Mapping[str, str] = field(default_factory=dict)
     learned_from: tuple[str, ...] = ()
 
     @classmethod
@@ -161,6 +163,7 @@ def save_trace(path: Path, trace: Trace, identity: str) -> None:
         "date": trace.date,
         "machine": dict(trace.machine),
         "target": dict(trace.target),
+        "libraries": dict(trace.libraries),
         "learned_from": list(trace.learned_from),
     }
     packed = io.BytesIO()
@@ -202,6 +205,7 @@ def load_trace(path: Path, identity: str) -> Trace | None:
                 date=about.get("date", ""),
                 machine=about.get("machine", {}),
                 target=about.get("target", {}),
+                libraries=about.get("libraries", {}),
                 learned_from=tuple(about.get("learned_from", ())),
             )
     except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, SpaceError):

@@ -62,7 +62,7 @@ def autotvm(
     seed: Annotated[
         int | None, Option(help="Seed of the first run, 0; the next has one more.", min=0)
     ] = None,
-    fresh: Annotated[bool, Option("--fresh", help="Start anew: look at no run of before.")] = False,
+    fresh: opt.FreshRuns = False,
     as_json: opt.Json = False,
 ) -> None:
     """Repeat an experiment on learned cost models, or measure what they are worth."""

@@ -38,7 +38,7 @@ class ExperimentOptions:
     trials: Annotated[int | None, Option(help="Trials of a run.")] = None
     sketch: Annotated[str | None, Option(help="The sketch whose space is searched.")] = None
     seed: Annotated[int | None, Option(help="Seed of the first run; the next has one more.")] = None
-    fresh: Annotated[bool, Option("--fresh", help="Start anew: look at no run of before.")] = False
+    fresh: opt.FreshRuns = False
     as_json: opt.Json = False
 
 

@@ -35,7 +35,7 @@ def replay(
     repeats: Annotated[int | None, Option(help="Runs of each line on each space.")] = None,
     trials: Annotated[int | None, Option(help="Trials of a run.")] = None,
     seed: Annotated[int, Option(help="Seed of the first run; the next has one more.")] = 0,
-    fresh: Annotated[bool, Option("--fresh", help="Start anew: look at no run of before.")] = False,
+    fresh: opt.FreshRuns = False,
     as_json: opt.Json = False,
 ) -> None:
     """Settle what papers claim of searches by replaying recorded spaces."""

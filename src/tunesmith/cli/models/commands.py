@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from typer import Argument, Option
 
 from tunesmith.cli import options as opt
+from tunesmith.cli.existing_store import existing_store
 from tunesmith.cli.output import console, print_json, print_text, remark
 from tunesmith.errors import (
     StoreError,
@@ -49,7 +50,12 @@ class TaughtOptions:
 
         for name in self.operator or ():
             operator_class(name)
-        for name in self.sketch or ():
+        kind = "" if self.target == "all" else f"{self.target}_"
+        known = SKETCHES.names()
+        sketches = [
+            kind + it if it not in known and kind + it in known else it for it in self.sketch or ()
+        ]
+        for name in sketches:
             SKETCHES.get(name)
         if self.target == "all":
             if self.mcpu or self.arch or self.triple:
@@ -58,16 +64,15 @@ class TaughtOptions:
         else:
             chosen = Target(self.target, self.mcpu, arch=self.arch, triple=self.triple)
             chosen.to_json()  # which complains of a processor that nobody knows
-        return Scope(chosen, tuple(self.operator or ()), tuple(self.sketch or ()))
+        return Scope(chosen, tuple(self.operator or ()), tuple(sketches))
 
 
 def list_(*, store: opt.StoreLocation = None, as_json: opt.Json = False) -> None:
     """List the models of a store, and those that ship."""
     from tunesmith.reports.models import models_table
-    from tunesmith.store import open_store
     from tunesmith.transfer.listing import listed
 
-    with open_store(store, create=False) as opened:
+    with existing_store(store) as opened:
         found = listed(opened)
     if as_json:
         print_json({"models": [each.to_json() for each in found]})
@@ -87,6 +92,11 @@ def train(
 
     scope = taught.scope()
     with open_store(store, create=False) as opened, _teaching(opened):
+        if opened.file is None:
+            raise UsageError(
+                f"{opened.name} has no file beside which a model could be: a run that needs one "
+                "trains it, and keeps it until it ends"
+            )
         model = trained(opened, scope, remark)
     if as_json:
         print_json({"scope": scope.name, "trials": model.trials, "tasks": model.tasks})

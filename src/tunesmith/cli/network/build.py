@@ -38,7 +38,10 @@ def build(
     """Build a network with programs of the store, and picks of the model, that are best there."""
     chosen = opt.transfer_of(transfer, learned)
     given = arrays_of(inputs) if inputs else None
-    choice.check_linker()
+    target = choice.chosen_target()
+    from tunesmith.networks.files import linker_of
+
+    linker_of(output, target)  # whose complaint is due before anything is built
     network = choice.network()
     from tunesmith.cli.network.progress import BuildLines
     from tunesmith.store import open_store

@@ -32,9 +32,13 @@ class NetworkChoice(opt.TargetChoice):
     """A file, and what to compile it for."""
 
     model: Annotated[
-        Path | None, Argument(help="A model: .onnx, or .pt2 of torch.export.save.")
+        Path | None,
+        Argument(metavar="[NETWORK]", help="A file: .onnx, or .pt2 of torch.export.save."),
     ] = None
-    zoo: Annotated[str | None, Option(help="A known network with random weights instead.")] = None
+    zoo: Annotated[
+        str | None,
+        Option(help="A known network with random weights instead, such as resnet18."),
+    ] = None
     batches: Annotated[
         list[int] | None,
         Option("--batch", help="A batch, if the model leaves it open; repeatable.", min=1),
@@ -43,13 +47,6 @@ class NetworkChoice(opt.TargetChoice):
     def check_measurable(self) -> None:
         """Raises ``UsageError`` if nothing can be measured for the target on this machine."""
         self.chosen_target().check_measurable("tunesmith network build")
-
-    def check_linker(self) -> None:
-        """Raises ``MissingDependencyError`` if nothing links for the platform that is named."""
-        if self.triple is not None:
-            from tunesmith.compiler.cross_linker import linker_for
-
-            linker_for(self.chosen_target().architecture)
 
     def check_runs_here(self, what: str) -> None:
         """Raises ``UsageError`` if the network is for another machine; ``what`` calls it."""
@@ -104,6 +101,6 @@ class NetworkChoice(opt.TargetChoice):
         if self.model is not None and self.zoo is None:
             return from_file(self.model, self.batches or (), target)
         if self.zoo is None or self.model is not None:
-            raise UsageError(f"name a model's file or one --zoo network: {', '.join(ZOO.names())}")
+            raise UsageError(f"name a network, its file or one of --zoo: {', '.join(ZOO.names())}")
         known = ZOO.get(self.zoo)
         return from_torch(known.model(), known.example(1), target, batches=self.batches or ())

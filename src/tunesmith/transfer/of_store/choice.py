@@ -78,7 +78,8 @@ def check_transfer(store: Store | None, transfer: Transfer) -> None:
     if isinstance(transfer, str):
         saved = {} if store is None else saved_models(store)
         if transfer not in saved:
-            raise unknown_name("model", transfer, saved, listed_by="tunesmith models list")
+            unknown = unknown_name("model", transfer, saved, listed_by="tunesmith models list")
+            raise unknown if saved else UsageError(f"{unknown}: 'tunesmith models train' makes one")
 
 
 def _with_shipped(model: GlobalModel, target: Target, heard: Heard) -> GlobalModel:
@@ -193,6 +194,6 @@ def _can_teach(store: Store, scope: Scope, key: str | None, heard: Heard) -> boo
     if others.count >= LEAST_TRIALS and Scope(None).name not in saved_models(store):
         heard.warn(
             f"nothing is learned from {store.name}: its trials of other tasks are {others}, and "
-            f"too few for {scope.name} here"
+            f"too few for {scope.name} here: 'tunesmith models train --target all' learns from them"
         )
     return False

@@ -45,7 +45,7 @@ def train(store: Store, scope: Scope, tell: Tell | None = None) -> GlobalModel:
     heard = Heard(tell)
     BoostedTrees(0)  # whose complaint is due before all of a store is read
     written = store.written()
-    found = stored_set(store, machine=scope.machine)
+    found = _trials(store, scope)
     series = _chosen(found, scope)
     count = sum(len(each.configs) for each in series)
     heard.inform(
@@ -67,7 +67,10 @@ def train(store: Store, scope: Scope, tell: Tell | None = None) -> GlobalModel:
         others = elsewhere(store, scope, trials_of(store, scope))
         if not others.count:
             raise
-        raise TooFewTrialsError(f"{error}; the trials of {store.name} are {others}") from error
+        raise TooFewTrialsError(
+            f"{error}; the trials of {store.name} are {others}: with '--target all' a model learns "
+            "from them"
+        ) from error
     folder = folder_of(store)
     if folder is None:
         heard.warn(
@@ -85,6 +88,18 @@ def train(store: Store, scope: Scope, tell: Tell | None = None) -> GlobalModel:
     else:
         forget(store, scope)
     return model
+
+
+def _trials(store: Store, scope: Scope) -> TrainingSet:
+    """The trials that a store has by the machine of a scope. Raises ``UsageError`` for none."""
+    if not trials_of(store, scope):
+        others = elsewhere(store, scope, 0)
+        if others.count:
+            raise TooFewTrialsError(
+                f"{store.name} has no trials for {scope.name} by this machine, but {others}: with "
+                "'--target all' a model learns from them"
+            )
+    return stored_set(store, machine=scope.machine)
 
 
 def _chosen(found: TrainingSet, scope: Scope) -> list[Series]:
@@ -109,7 +124,7 @@ def held_out_scores(
     Raises like ``train``, and ``TooFewTrialsError`` for trials of one task alone.
     """
     heard = Heard(tell)
-    known = stored_set(store, machine=scope.machine)
+    known = _trials(store, scope)
     series = [each for each in _chosen(known, scope) if problem_of(each) is not None]
     below = below_of(scope)
     found: list[Score] = []
