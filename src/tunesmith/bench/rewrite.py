@@ -13,7 +13,7 @@ from typing import Any
 
 from tunesmith.bench.autotvm.page import write_models_page
 from tunesmith.bench.calls.page import calls_page
-from tunesmith.bench.compare.files import write_comparison_page
+from tunesmith.bench.compare.report.files import write_comparison_page
 from tunesmith.bench.gevo.page import write_evolve_page
 from tunesmith.bench.gpu.page import gpu_page
 from tunesmith.bench.loop.page import loop_page

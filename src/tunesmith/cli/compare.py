@@ -58,8 +58,8 @@ def compare(
 ) -> None:
     """Compare tuners on recorded spaces and measured workloads, and score them."""
     from tunesmith.bench.compare.compare import Comparison
-    from tunesmith.bench.compare.files import write_comparison
     from tunesmith.bench.compare.problems import choose_problems
+    from tunesmith.bench.compare.report.files import write_comparison
     from tunesmith.bench.compare.runs import CompareSettings
     from tunesmith.bench.compare.summary import summarise
     from tunesmith.bench.compare.tuners import choose_tuners

@@ -11,7 +11,7 @@ import pytest
 
 from tests.bench.compare.records import record
 from tests.bench.compare.runs import trace
-from tunesmith.bench.compare import measured, runs
+from tunesmith.bench.compare import kept_runs, measured
 from tunesmith.bench.compare.compare import Comparison
 from tunesmith.bench.compare.problems import RecordedProblem
 from tunesmith.bench.compare.runs import CompareSettings, Results
@@ -215,9 +215,9 @@ def test_runs_of_a_workload_are_of_one_machine(
     assert [results.machine(problem) for problem in results.problems] == [here, here]
     with monkeypatch.context() as patched:
         newer = {**library_versions(), "apache-tvm": "999"}
-        patched.setattr(runs, "library_versions", lambda: newer)
+        patched.setattr(kept_runs, "library_versions", lambda: newer)
         assert elsewhere(tmp_path).saved().traces == {}, "its compiler was another one"
-    monkeypatch.setattr(runs, "this_machine", lambda: {**here, "fingerprint": "another"})
+    monkeypatch.setattr(kept_runs, "this_machine", lambda: {**here, "fingerprint": "another"})
     assert len(elsewhere(tmp_path).saved().traces) == 4, "all of both are there"
     assert elsewhere(tmp_path, leave=False).saved().traces == {}
     more = elsewhere(tmp_path, tuners=("random", "genetic", "grid"))

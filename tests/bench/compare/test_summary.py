@@ -18,12 +18,12 @@ from tunesmith.bench.compare.curves import (
     speeds_over_time,
     speeds_over_trials,
 )
-from tunesmith.bench.compare.files import compare_data
-from tunesmith.bench.compare.page import compare_page
 from tunesmith.bench.compare.problems import MeasuredProblem, choose_problems
+from tunesmith.bench.compare.report.files import compare_data
+from tunesmith.bench.compare.report.page import compare_page
+from tunesmith.bench.compare.report.tables import problem_tables, standings_table
 from tunesmith.bench.compare.runs import CompareSettings, Results, Run
 from tunesmith.bench.compare.summary import Summary, standard_error, summarise, trials_to
-from tunesmith.bench.compare.tables import problem_tables, standings_table
 from tunesmith.bench.compare.tuners import choose_tuners
 
 

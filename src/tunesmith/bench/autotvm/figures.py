@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from tunesmith.bench.autotvm.parts import Part
-from tunesmith.bench.compare.charts import speed_trials_chart
 from tunesmith.bench.compare.compare import Comparison
 from tunesmith.bench.compare.curves import bootstrap_weights
 from tunesmith.bench.compare.measured import EARLIER, TRIALS
 from tunesmith.bench.compare.problems import Problem
 from tunesmith.bench.compare.recorded_task import TAUGHT
+from tunesmith.bench.compare.report.curve_charts import speed_trials_chart
 from tunesmith.bench.compare.runs import Results
 from tunesmith.bench.compare.simulated_trace import Trace
 from tunesmith.bench.compare.summary import (

@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from tunesmith.bench.compare.kept_runs import KeptRuns, is_of_here
 from tunesmith.bench.compare.measured import (
     Taught,
     estimates_alone,
@@ -28,15 +29,7 @@ from tunesmith.bench.compare.problems import (
 )
 from tunesmith.bench.compare.process import reason
 from tunesmith.bench.compare.recorded_task import recorded_problem
-from tunesmith.bench.compare.runs import (
-    CompareSettings,
-    Crash,
-    KeptRuns,
-    Results,
-    Run,
-    Watch,
-    is_of_here,
-)
+from tunesmith.bench.compare.runs import CompareSettings, Crash, Results, Run, Watch
 from tunesmith.bench.compare.settle import settled
 from tunesmith.bench.compare.tuners import TunerChoice
 from tunesmith.bench.pages.figure_files import make_folder

@@ -24,7 +24,7 @@ _EMPTY = re.compile(r"\| *(?=\|)")
 
 
 def render(template: str, **values: Any) -> str:
-    """A template by its path in this package, such as ``compare/compare.html``, filled in.
+    """A template by its path in this package, such as ``compare/report/compare.html``, filled in.
 
     Values are escaped in a template for HTML alone. Raises ``jinja2.UndefinedError`` for a value
     that the template needs and that is missing.

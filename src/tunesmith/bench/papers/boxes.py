@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from tunesmith.bench.compare.charts import line_styles
+from tunesmith.bench.compare.report.curve_charts import line_styles
 from tunesmith.bench.pages.charts import new_figure, share_axis, styled
 
 if TYPE_CHECKING:

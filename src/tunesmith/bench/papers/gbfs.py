@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tunesmith.bench.compare.charts import speed_time_chart, speed_trials_chart
+from tunesmith.bench.compare.report.curve_charts import speed_time_chart, speed_trials_chart
 from tunesmith.bench.compare.summary import Cell, Summary, speeds
 from tunesmith.bench.operators.workloads import SQUARE
 from tunesmith.bench.pages.charts import Draw

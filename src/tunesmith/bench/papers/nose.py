@@ -15,15 +15,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tunesmith.bench.compare.charts import (
+from tunesmith.bench.compare.curves import time_limit
+from tunesmith.bench.compare.report.bar_charts import (
     outcome_times_chart,
     outcomes_chart,
+    time_split_chart,
+)
+from tunesmith.bench.compare.report.curve_charts import (
     speed_time_chart,
     speed_trials_chart,
     speed_up_chart,
-    time_split_chart,
 )
-from tunesmith.bench.compare.curves import time_limit
 from tunesmith.bench.compare.simulated_trace import Trace
 from tunesmith.bench.compare.summary import Cell, Summary
 from tunesmith.bench.compare.tuners import reference_of

@@ -13,7 +13,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from tunesmith.bench.compare.charts import speed_time_chart, speed_trials_chart
+from tunesmith.bench.compare.report.curve_charts import speed_time_chart, speed_trials_chart
 from tunesmith.bench.compare.summary import Summary
 from tunesmith.bench.operators.workloads import BATCHED, OPEVO
 from tunesmith.bench.pages.charts import Draw

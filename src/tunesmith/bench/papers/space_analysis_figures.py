@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tunesmith.bench.compare.charts import outcome_chart
+from tunesmith.bench.compare.report.bar_charts import outcome_chart
 from tunesmith.bench.pages.charts import (
     count_axis,
     mean_shares,

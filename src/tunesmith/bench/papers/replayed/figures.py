@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from tunesmith.bench.compare.charts import score_chart, speed_trials_chart
 from tunesmith.bench.compare.compare import Comparison
 from tunesmith.bench.compare.problems import Problem, RecordedProblem
+from tunesmith.bench.compare.report.bar_charts import score_chart
+from tunesmith.bench.compare.report.curve_charts import speed_trials_chart
 from tunesmith.bench.compare.runs import Results
 from tunesmith.bench.compare.simulated_trace import Trace
 from tunesmith.bench.compare.summary import Cell, Summary, mean, speeds, summarise

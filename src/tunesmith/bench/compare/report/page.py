@@ -8,13 +8,41 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from tunesmith.bench.compare.charts import CHARTS
+from tunesmith.bench.compare.report.tables import Data, problem_tables, standings_table
 from tunesmith.bench.compare.score import REPEATS
-from tunesmith.bench.compare.tables import Data, problem_tables, standings_table
 from tunesmith.bench.pages.templates import markdown, render
 from tunesmith.reports import format as fmt
 from tunesmith.reports.html import style_sheet
 from tunesmith.reports.palette import LIGHT
+
+CHARTS: Mapping[str, tuple[str, str]] = {
+    "compare-scores.svg": ("Scores", "Of each tuner over all spaces, and on each."),
+    "compare-time.svg": (
+        "Best speed over time",
+        "As a share of the optimum: the mean over repeats, in a band of one standard error.",
+    ),
+    "compare-trials.svg": (
+        "Best speed over trials",
+        "The same by the number of trials, which takes no account of how long they and the tuner's "
+        "thinking last.",
+    ),
+    "compare-speed-up.svg": (
+        "Speed-up at each time",
+        "The best so far over that of the reference, the mean over problems, from when every run "
+        "of both has found something; in a band of one standard error, from bootstrap replicas of "
+        "the repeats of both.",
+    ),
+    "compare-time-split.svg": (
+        "Time split",
+        "What the time of tuning went to, in the mean over problems.",
+    ),
+    "compare-outcomes.svg": ("Outcomes", "Trials of each class, in the mean over problems."),
+    "compare-outcome-times.svg": (
+        "Time by outcome",
+        "What trials of each class cost, in the mean over problems.",
+    ),
+}
+"""The files in the order of the page, each with a title and what it shows."""
 
 # Tables of Markdown are to fit 100 columns.
 _WIDEST_LABEL = 12
@@ -29,7 +57,7 @@ def compare_page(data: Data, charts: Sequence[str], *, has_html: bool = True) ->
     labels = [row["tuner"] for row in data["tuners"]]
     long = [label for label in labels if len(label) > _WIDEST_LABEL and ":" in label]
     return markdown(
-        "compare/page.md.jinja",
+        "compare/report/page.md.jinja",
         figures=data,
         has_html=has_html,
         limits=_runs(data),
@@ -59,7 +87,7 @@ def compare_html(data: Data, charts: Mapping[str, str], command: str = "") -> st
     ]
     paragraphs = [str(escape(text)) for text in _explanation(data).split("\n\n")]
     return render(
-        "compare/compare.html",
+        "compare/report/compare.html",
         title=", ".join(row["tuner"] for row in data["tuners"]),
         facts=facts,
         standings=standings_table(data),
@@ -78,7 +106,7 @@ def _explanation(data: Data) -> str:
     labels = [row["tuner"].partition(":")[0] for row in data["tuners"]]
     multipliers = sorted({int(m) for label in labels if (m := label.partition("×")[2])})
     return markdown(
-        "compare/explanation.md.jinja",
+        "compare/report/explanation.md.jinja",
         settings=data["settings"],
         kinds={problem["kind"] for problem in data["problems"]},
         multipliers=[f"**×{multiplier}**" for multiplier in multipliers],

@@ -7,10 +7,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from tunesmith.bench.compare.charts import CHARTS, bar_charts, curve_charts
 from tunesmith.bench.compare.curves import after_trials
-from tunesmith.bench.compare.page import compare_html, compare_page
 from tunesmith.bench.compare.problems import MeasuredProblem, Problem, SyntheticProblem
+from tunesmith.bench.compare.report.bar_charts import bar_charts
+from tunesmith.bench.compare.report.curve_charts import curve_charts
+from tunesmith.bench.compare.report.page import CHARTS, compare_html, compare_page
 from tunesmith.bench.compare.runs import CompareSettings
 from tunesmith.bench.compare.summary import Summary
 from tunesmith.bench.pages.charts import svg_texts

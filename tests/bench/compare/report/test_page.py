@@ -16,17 +16,15 @@ from rich.console import Console
 from tests.bench.charts import bars, dots, points, texts
 from tests.bench.compare.records import OPTIMUM, record
 from tests.bench.compare.runs import INF, MEASURED, summary_of, trace, two_tuners
-from tunesmith.bench.compare.charts import (
-    line_styles,
-    outcomes_chart,
-    score_chart,
-    speed_time_chart,
-    speed_trials_chart,
-    time_split_chart,
-)
-from tunesmith.bench.compare.files import write_comparison
 from tunesmith.bench.compare.problems import choose_problems
 from tunesmith.bench.compare.progress import CompareProgress
+from tunesmith.bench.compare.report.bar_charts import outcomes_chart, score_chart, time_split_chart
+from tunesmith.bench.compare.report.curve_charts import (
+    line_styles,
+    speed_time_chart,
+    speed_trials_chart,
+)
+from tunesmith.bench.compare.report.files import write_comparison
 from tunesmith.bench.compare.runs import CompareSettings
 from tunesmith.bench.compare.summary import Summary
 from tunesmith.bench.pages.charts import count_axis, new_figure, svg_text

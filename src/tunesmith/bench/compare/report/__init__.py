@@ -1,0 +1,1 @@
+"""What a comparison shows: tables, charts, and the pages made of them."""
