@@ -131,15 +131,16 @@ def _check_better(before: Mapping[str, Any], runs: int, settings: CompareSetting
     """Raises ``UsageError`` where figures of fewer or shorter runs would take the place of those of
     ``before``."""
     compared = {
-        "{:g} runs": (before["runs"]["done"], runs),
-        "runs of {:g} s": (before["settings"]["seconds"], settings.seconds),
-        "runs of {:g} trials": (before["settings"]["trials"], settings.trials),
+        "{} runs": (before["runs"]["done"], runs),
+        "runs of {} s": (before["settings"]["seconds"], settings.seconds),
+        "runs of {} trials": (before["settings"]["trials"], settings.trials),
     }
     for words, (old, new) in compared.items():
-        if old is not None and new is not None and new < old:
+        if new is not None and (old is None or new < old):
+            was = words.format("any number of" if old is None else f"{old:g}")
             raise UsageError(
-                f"the figures there are of {words.format(old)}, and these would be of "
-                f"{words.format(new)}: name another folder by -o, or replace them with --fresh"
+                f"the figures there are of {was}, and these would be of {words.format(f'{new:g}')}"
+                ": name another folder by -o, or replace them with --fresh"
             )
 
 

@@ -44,7 +44,7 @@ class SearchOptions:
         list[str] | None, Option(help="NAME=VALUE, one of the tuner's options; repeatable.")
     ] = None
     seconds: Annotated[
-        float | None, Option(help="Stop after so many seconds; 60 where nothing else stops it.")
+        float | None, Option(help="Stop after so many seconds; 60 without --trials or --patience.")
     ] = None
     trials: Annotated[int | None, Option(help="Stop at so many trials, with resumed ones.")] = None
     target_seconds: Annotated[

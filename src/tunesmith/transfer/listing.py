@@ -55,5 +55,5 @@ def _listed(name: str, path: Path, store: Store | None) -> Listed:
     except TunesmithError as error:
         stale = str(error)
     is_copy = store is not None and model.origin.get("scope") not in (None, name)
-    state = f"{'is not used' if is_copy else 'is trained again'}: {stale}" if stale else "ready"
+    state = f"{'cannot be used' if is_copy else 'is trained again'}: {stale}" if stale else "ready"
     return Listed(name, str(path), model.trials, model.tasks, state)

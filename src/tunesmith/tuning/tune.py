@@ -144,7 +144,7 @@ def tune(
     algorithm = tuner_by_name(tuner) if isinstance(tuner, str) else tuner
     _check_kind("tuner", algorithm, "a name or a Tuner", isinstance(algorithm, Tuner))
     algorithm = usable(algorithm)
-    of_sketches = {"sketch": sketch is not None, "without_sketches": without_sketches != ()}
+    of_sketches = {"sketch": bool(sketch), "without_sketches": bool(without_sketches)}
     if isinstance(problem, TunesItself):
         of_runs = {"fresh": fresh, "prior": not prior, "late_seconds": late_seconds != math.inf}
         _refuse("a single task or problem", {**of_sketches, **of_runs}, problem)

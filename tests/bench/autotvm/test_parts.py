@@ -234,8 +234,8 @@ def test_the_page_says_how_much_of_the_product_is_there(tmp_path: Path) -> None:
     assert figures is not None
     first, *_ = figures["product"]
     figures["product"] = [first]
-    for planned, said in ((2, True), (1, False), (None, False)):
-        figures["product_planned"] = planned
+    for rows, size, said in ((2, (500, 0), True), (1, (500, 0), False), (2, (96, 0), False)):
+        figures["product_planned"] = {"size": list(size), "rows": rows}
         page = write_models_page(tmp_path, figures)
         assert ("**Only 1 of 2 operators are done yet.**" in page) is said
     assert "| standard error |  | – | – | – |" in page, "one network has none"
@@ -298,7 +298,7 @@ def test_a_line_is_explained_where_it_is(tmp_path: Path) -> None:
 def test_the_page_says_what_features_of_programs_tell(tmp_path: Path) -> None:
     figures = read_figures(FIGURES / "models.json", bool)
     assert figures is not None
-    told = "without what the sketch estimates, which no line sees"
+    told = "No line sees what the sketch estimates; the features of programs leave it out, too."
     untimed = "without the time that it took to make these"
     for name, reads, looks in (
         ("objective", True, True),

@@ -217,6 +217,11 @@ def test_runs_of_a_workload_are_of_one_machine(
         newer = {**library_versions(), "apache-tvm": "999"}
         patched.setattr(kept_runs, "library_versions", lambda: newer)
         assert elsewhere(tmp_path).saved().traces == {}, "its compiler was another one"
+        for run, kept in results.traces.items():
+            first.kept.save(run, replace(kept, libraries={}))
+        assert len(elsewhere(tmp_path).saved().traces) == 4, "those of old do not say"
+        for run, kept in results.traces.items():
+            first.kept.save(run, kept)
     monkeypatch.setattr(kept_runs, "this_machine", lambda: {**here, "fingerprint": "another"})
     assert len(elsewhere(tmp_path).saved().traces) == 4, "all of both are there"
     assert elsewhere(tmp_path, leave=False).saved().traces == {}

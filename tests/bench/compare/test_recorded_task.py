@@ -10,6 +10,7 @@ import pytest
 
 from tunesmith.bench.compare import recorded_task
 from tunesmith.bench.compare.compare import Comparison
+from tunesmith.bench.compare.kept_runs import _seen
 from tunesmith.bench.compare.problems import RecordedProblem
 from tunesmith.bench.compare.process import run_job
 from tunesmith.bench.compare.recorded_task import (
@@ -18,7 +19,7 @@ from tunesmith.bench.compare.recorded_task import (
     learned_from,
     recorded_problem,
 )
-from tunesmith.bench.compare.runs import CompareSettings, Run, _seen
+from tunesmith.bench.compare.runs import CompareSettings, Run
 from tunesmith.bench.compare.simulated_trace import load_trace
 from tunesmith.bench.compare.tuners import choose_tuners
 from tunesmith.errors import UsageError

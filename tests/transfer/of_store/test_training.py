@@ -37,7 +37,7 @@ def test_a_choice_of_operators_and_sketches(store: Store) -> None:
 def test_what_devices_elsewhere_measured(store: Store) -> None:
     board = Target("cpu", "cortex-a72", 4, triple="aarch64-linux-gnu")
     fill(store, board, machine={"fingerprint": "a board"})
-    with pytest.raises(UsageError, match=r"by this machine, but 500 for cpu-cortex-a72: with "):
+    with pytest.raises(UsageError, match=r"by this machine, but 600 for cpu-cortex-a72: with "):
         train(store, Scope(Target("cpu")))
     with pytest.raises(UsageError, match=r"'--target all' a model learns from them$"):
         held_out_scores(store, Scope(Target("cpu")))

@@ -98,6 +98,7 @@ def write_models_page(folder: Path, figures: Mapping[str, Any]) -> str:
         product=product,
         summary=summary(product),
         product_trials=size_of(product[0])[0] if product else 0,
+        product_planned=_planned(figures, product),
         product_circumstances=together([row["origin"] for row in product]) if product else None,
         speeds={
             machine: (together([row["origin"] for row in rows]), rows, programs.get(machine, ()))
@@ -136,6 +137,13 @@ def _on_each_machine(
     for row in rows:
         found.setdefault(in_words(row["origin"]["machine"]), []).append(row)
     return found
+
+
+def _planned(figures: Mapping[str, Any], product: Sequence[Mapping[str, Any]]) -> int:
+    """How many rows of this size there are to be; files of old do not say."""
+    planned = figures.get("product_planned")
+    its = planned is not None and product and tuple(planned["size"]) == size_of(product[0])
+    return int(planned["rows"]) if its else 0
 
 
 def _worth(product: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:

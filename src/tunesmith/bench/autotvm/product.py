@@ -88,10 +88,22 @@ def dearest(series: Sequence[Series], network: str, count: int) -> list[Operator
     return chosen
 
 
-def planned(series: Sequence[Series], count: int) -> int:
-    """How many rows there are to be of so many operators of each network."""
-    there = [each for each in series if problem_of(each) is not None]
-    return sum(map(len, chosen_operators(there, count).values()))
+def planned(
+    series: Sequence[Series],
+    networks: Sequence[str],
+    settings: ProductSettings,
+    known: Sequence[Row],
+) -> dict[str, Any]:
+    """How many ``rows`` of a ``size`` there are in the end, those that are ``known`` among them."""
+    chosen = chosen_operators(_usable(series), settings.operators)
+    rows = {_identity(row) for row in known if size_of(row) == settings.size}
+    rows |= {(name, it.label, settings.size) for name in networks for it in chosen.get(name, ())}
+    return {"size": list(settings.size), "rows": len(rows)}
+
+
+def _usable(series: Sequence[Series]) -> list[Series]:
+    """Those whose sketch is as it was when they were measured."""
+    return [each for each in series if problem_of(each) is not None]
 
 
 def networks_of(series: Sequence[Series]) -> list[str]:
@@ -112,7 +124,7 @@ def measure_product(
 
     Raises ``UsageError`` for an unknown network, and what ``measured_row`` does.
     """
-    there = [each for each in series if problem_of(each) is not None]
+    there = _usable(series)
     for name in networks:
         if name not in networks_of(there):
             raise UsageError(f"no training set has a network '{name}'")

@@ -52,7 +52,9 @@ class KeptRuns:
         identity = self.identity(run)
         found = (load_trace(path, identity) for path in (self.path(run), self._path_of_old(run)))
         trace = next((each for each in found if each is not None), None)
-        return None if trace is None else trace.slowed(run.tuner.multiplier)
+        if trace is None or not _of_this_compiler(run, trace):
+            return None
+        return trace.slowed(run.tuner.multiplier)
 
     def load_all(self, runs: Iterable[Run], asked: Collection[Run]) -> dict[Run, Trace]:
         """The traces that are kept of these runs, and count. Of a workload all are there where
@@ -107,7 +109,6 @@ class KeptRuns:
                 "format": _FORMAT,
                 "problem": run.problem.identity,
                 "tuner": run.tuner.identity,
-                **_compiler(run),
                 **_sources(run),
                 "seed": self._seed + run.repeat,
                 "limits": self._limits(run),
@@ -147,11 +148,12 @@ def _of_one_machine(traces: Sequence[Trace | None]) -> bool:
     return len(there) == len(traces) and len(kinds) == 1
 
 
-def _compiler(run: Run) -> dict[str, str]:
-    """What makes the programs of a run that is measured: another version makes others."""
-    if not isinstance(run.problem, MeasuredProblem):
-        return {}
-    return {"apache-tvm": library_versions().get("apache-tvm", "")}
+def _of_this_compiler(run: Run, trace: Trace) -> bool:
+    """Whether the programs of a run were made by the compiler that is here; simulated runs make
+    none, and traces of old do not say."""
+    its = trace.libraries.get("apache-tvm")
+    here = library_versions().get("apache-tvm")
+    return not isinstance(run.problem, MeasuredProblem) or its in (None, here)
 
 
 def _sources(run: Run) -> dict[str, Any]:

@@ -216,6 +216,9 @@ def _product(
             "name another folder by -o, or measure all anew with --fresh and without --problem"
         )
 
+    chosen = names or networks_of(series)
+    rows_planned = planned(series, chosen, settings, known)
+
     def watch(network: str, operator: Operator) -> Callable[[Progress], None]:
         remark(f"{network}: {operator.label}")
         return lambda _: None
@@ -226,13 +229,11 @@ def _product(
             figures["product"] = kept(figures)
             for row in new:
                 figures["product"] = [*without(figures["product"], row), row]
-            figures["product_planned"] = planned(series, settings.operators)
+            figures["product_planned"] = rows_planned
             return figures, write_models(output, figures, {})
 
     new: list[Row] = []
-    for row in measure_product(
-        series, names or networks_of(series), settings, known=known, watch=watch
-    ):
+    for row in measure_product(series, chosen, settings, known=known, watch=watch):
         new.append(row)
         write(new)
     figures, page = write(new)

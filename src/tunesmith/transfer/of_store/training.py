@@ -64,12 +64,13 @@ def train(store: Store, scope: Scope, tell: Tell | None = None) -> GlobalModel:
     try:
         model = learn(series, origin=origin, below=below_of(scope), most=_MOST_OF_SERIES)
     except TooFewTrialsError as error:
-        others = elsewhere(store, scope, trials_of(store, scope))
+        here = trials_of(store, scope)
+        others = elsewhere(store, scope, here)
         if not others.count:
             raise
+        advice = _advice(here + others.count)
         raise TooFewTrialsError(
-            f"{error}; the trials of {store.name} are {others}: with '--target all' a model learns "
-            "from them"
+            f"{error}; the trials of {store.name} are {others}{advice}"
         ) from error
     folder = folder_of(store)
     if folder is None:
@@ -95,11 +96,17 @@ def _trials(store: Store, scope: Scope) -> TrainingSet:
     if not trials_of(store, scope):
         others = elsewhere(store, scope, 0)
         if others.count:
+            by = " by this machine" if scope.machine is None else ""
             raise TooFewTrialsError(
-                f"{store.name} has no trials for {scope.name} by this machine, but {others}: with "
-                "'--target all' a model learns from them"
+                f"{store.name} has no trials for {scope.name}{by}, but {others}"
+                f"{_advice(others.count)}"
             )
     return stored_set(store, machine=scope.machine)
+
+
+def _advice(trials: int) -> str:
+    """What to do where a store has so many trials in all, and too few of a scope."""
+    return ": with '--target all' a model learns from them" if trials >= LEAST_TRIALS else ""
 
 
 def _chosen(found: TrainingSet, scope: Scope) -> list[Series]:

@@ -90,7 +90,7 @@ def test_what_is_found_at_shares_of_the_space(part: ReplayPart, tmp_path: Path) 
     assert pair["times"] == pytest.approx(math.sqrt(2.0)), "one of two is twice as fast by then"
     assert "search-replay-surrogate-boxes.svg" in pictures
     page = prose(section(data))
-    assert "of the space:" in page
+    assert "of the space, in % of the best on record:" in page
     assert "these are random search still, as so many random configs come first: ours (20)." in page
     for row in data["lines"]:
         assert row.pop("start") == (20 if row["line"] == "ours" else 0)
@@ -154,7 +154,7 @@ def test_a_part_where_most_configs_fail_has_no_scores(part: ReplayPart, tmp_path
     assert not any("scores" in name for name in pictures)
     page = section({**data, "part": "surrogate-template"})
     assert "score" not in page
-    assert "| best | to 95 % |" in page
+    assert "| best, % | runs to 95 % |" in page
 
 
 @pytest.mark.parametrize("name", PARTS)

@@ -71,7 +71,8 @@ def _lines(data: Data) -> str:
     head = ("line", "best, %", "runs to 95 %", "runs", "trials", "invalid", "thinking a config")
     rows = []
     for row in data["lines"]:
-        best = Estimate(row["best"], row["best_error"], row["runs"]) if row["runs"] else None
+        runs = _runs_on_each(data, row["line"])
+        best = Estimate(row["best"], row["best_error"], runs) if row["runs"] else None
         thinking = row["thinking_ms_per_config"]
         rows.append(
             [
@@ -86,6 +87,12 @@ def _lines(data: Data) -> str:
             ]
         )
     return table((head[0], "score", *head[1:]) if scored else head, rows)
+
+
+def _runs_on_each(data: Data, line: str) -> int:
+    """How many runs a line has on each space, or a little more on some."""
+    runs = next(row["runs"] for row in data["lines"] if row["line"] == line)
+    return int(runs // len(data["problems"]))
 
 
 def _pairs(data: Data) -> str:
@@ -124,8 +131,9 @@ def _found(data: Data, share: float | None) -> str:
 
 
 def _mean(row: Mapping[str, Any] | None, data: Data) -> str:
-    runs = data["settings"]["repeats"]
-    known = None if row is None else Estimate(row["mean"], row["error"], runs)
+    known = None
+    if row is not None:
+        known = Estimate(row["mean"], row["error"], _runs_on_each(data, row["line"]))
     return parts.with_error(known)
 
 
