@@ -188,6 +188,8 @@ def test_a_mistake_of_the_user(
     ("line", "answer"),
     [
         (f"best {MATMUL}", "nothing valid is recorded for matmul(m=32,n=32,k=32"),
+        (f"best {MATMUL} --sketch gemm", "nothing valid is recorded for matmul(m=32,n=32,k=32"),
+        (f"best {MATMUL} --sketch cpu_gem", "unknown sketch 'cpu_gem': did you mean cpu_gemm"),
         (f"report {MATMUL} -o report.html", "nothing is recorded for matmul(m=32,n=32,k=32"),
         ("best --task command:x", "unknown task 'command:x': there is none"),
         ("history --task command:x", "unknown task 'command:x': there is none"),

@@ -171,6 +171,7 @@ def test_only_recorded_spaces_are_scored(tmp_path: Path) -> None:
     measured = page.partition("## matmul.512")[2]
     assert "\n| random | – | – | 100.0 | – |" in measured
     assert "Runs had a limit of their own" not in page
+    assert "only 4 of these 8 runs are done yet" in " ".join(page.split())
 
 
 def test_the_files_of_a_measured_comparison(two: Summary, tmp_path: Path) -> None:
@@ -193,6 +194,7 @@ def test_the_files_of_recorded_spaces(tmp_path: Path) -> None:
     runs = [[trace(2e-3, 1.5e-3, OPTIMUM), trace(INF, 2e-3)]] * 2
     whole = summary_of(problems, {"genetic:population=8": runs, "random": runs})
     data, page = assert_files(tmp_path / "out", whole, command="tunesmith compare '<b>'")
+    assert "are done yet" not in page
     assert (tmp_path / "out" / "compare-scores.svg").is_file()
     wanted = {
         *("tuner", "problem", "score", "score_std", "score_matched", "evaluations_to_95"),
