@@ -54,6 +54,13 @@ def test_errors_are_of_the_mean_over_runs() -> None:
     assert rows["transfer"]["best_error"] == pytest.approx(0.25), "of two: half of the difference"
 
 
+def test_what_is_found_after_some_trials() -> None:
+    """Shares of the best of all, 1 ms: of 3 ms a third, and half of the runs are there at once."""
+    rows = rows_of({"transfer": {0: found_at(1), 1: found_at(4)}})
+    expected = {"best": pytest.approx(2 / 3), "error": pytest.approx(1 / 3)}
+    assert rows["transfer"]["after"] == {"1": expected}, "a run has four trials"
+
+
 def test_without_a_common_repeat_nothing_is_compared() -> None:
     rows = rows_of({"transfer": {0: found_at(1)}, "from nothing": {1: found_at(4)}})
     row = rows["transfer"]

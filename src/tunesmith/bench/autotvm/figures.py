@@ -38,6 +38,9 @@ Floats = npt.NDArray[np.float64]
 _SAMPLES = 500
 _TWO_THIRDS = (1 / 6, 5 / 6)
 
+# After so many trials it is told what was found.
+_LOOKED_AT = (1, 5, 20, 50, 100)
+
 # Sums of the same speeds in another order differ by less.
 _ROUNDING = 1e-12
 
@@ -103,7 +106,8 @@ def lines(summary: Summary, limit: int) -> list[dict[str, Any]]:
     repeat, of which ``never_catches_up`` has the share that did not within the limit.
     ``mean_catches_up`` are the trials after which the mean speed over runs is as
     high as the mean that each reference has in the end, and ``mean_catches_up_between`` what two
-    thirds of bootstrap samples of the repeats lie between.
+    thirds of bootstrap samples of the repeats lie between. ``after`` some trials the mean of the
+    best shares is what it says.
 
     Whatever never happened has taken longer than anything that did: a median is None where that is
     so of half of the runs or pairs, or more."""
@@ -136,6 +140,7 @@ def lines(summary: Summary, limit: int) -> list[dict[str, Any]]:
                 "reached": mean(cell.reached for cell in own),
                 "best": best.value,
                 "best_error": best.error,
+                "after": _after(curves[label].values(), limit),
                 "thinking": mean(each["search"] / sum(each.values()) for each in times),
                 "thinking_ms": mean(cell.thinking_ms for cell in own),
                 "ratios": {other: _ratio(each, limit) for other, each in pairs.items()},
@@ -234,6 +239,16 @@ def _curves(cells: Iterable[Cell], limit: int) -> dict[Problem, _Curves]:
         )
         for cell in cells
     }
+
+
+def _after(curves: Iterable[_Curves], limit: int) -> dict[str, dict[str, float]]:
+    """The mean ``best`` share by the number of trials, and its ``error``."""
+    known = list(curves)
+    found = {}
+    for trials in (it for it in _LOOKED_AT if it < limit):
+        best = mean_over(Estimate.mean(it.speeds[:, trials - 1].tolist()) for it in known)
+        found[str(trials)] = {"best": best.value, "error": best.error}
+    return found
 
 
 class _CatchingUp(NamedTuple):

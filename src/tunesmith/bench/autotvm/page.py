@@ -115,6 +115,7 @@ def write_models_page(folder: Path, figures: Mapping[str, Any]) -> str:
         caught_up=_caught_up,
         wanted=wanted_rows(parts),
         best=_best,
+        runs_on_each=_runs_on_each,
         ratio=_ratio,
         sooner=_sooner,
         caveat=caveat,
@@ -198,6 +199,12 @@ def _caught_up(lines: Sequence[Mapping[str, Any]]) -> list[list[str]]:
 def _best(share: float, error: float, repeats: int) -> str:
     """In percent, with the standard error that several runs have."""
     return f"{100 * share:.1f} ± {100 * error:.1f}" if repeats > 1 else f"{100 * share:.1f}"
+
+
+def _runs_on_each(part: Mapping[str, Any], line: str) -> int:
+    """The least number of runs of a line on a problem that it has any of."""
+    found = (cell["repeats"] for cell in part["cells"] if cell["tuner"] == line)
+    return min((runs for runs in found if runs), default=0)
 
 
 def _ratio(ratios: Mapping[str, float | None], reference: str) -> str:
