@@ -143,8 +143,9 @@ def _on_each_machine(
 def _planned(figures: Mapping[str, Any], product: Sequence[Mapping[str, Any]]) -> int:
     """How many rows of this size there are to be; files of old do not say."""
     planned = figures.get("product_planned")
-    its = planned is not None and product and tuple(planned["size"]) == size_of(product[0])
-    return int(planned["rows"]) if its else 0
+    if planned is None or not product or tuple(planned["size"]) != size_of(product[0]):
+        return 0
+    return int(planned["rows"])
 
 
 def _worth(product: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
