@@ -168,7 +168,7 @@ def test_a_copy_of_a_model_is_not_used(command: Command, filled: Path) -> None:
     states = {each["name"]: each["state"] for each in of_store}
     assert states == {
         f"cpu-{MCPU}": "ready",
-        "mine": f"cannot be used: it is a copy of the model cpu-{MCPU}",
+        "mine": f"is not used as it is: it is a copy of the model cpu-{MCPU}",
     }
 
 

@@ -19,10 +19,12 @@ def build(
     as_json: opt.Json = False,
 ) -> None:
     """Build the best kernel of a task: a shared library, a C header and a JSON description."""
-    target = choice.chosen_target()
-    from tunesmith.kernel.files import linker_of
+    triple = choice.task().target.triple  # complain of the words before anything heavy is loaded
+    from tunesmith.compiler.libraries import linker_of
+    from tunesmith.kernel.files import check_place
 
-    linker_of(output, target)  # whose complaint is due before anything is built
+    check_place(output)
+    linker_of(triple, "a kernel")  # whose complaint is due before anything is built
     problem, config = choice.chosen()
     files = problem.kernel(config).save(output)
     if as_json:

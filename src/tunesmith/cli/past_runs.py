@@ -64,8 +64,13 @@ def current_sketches(store: Store, key: str, only: str | None) -> Sketches:
     return [
         (name, version)
         for name, version in store.sketches(key)
-        if (name, version) in current and only in (None, name, name.partition("_")[2])
+        if (name, version) in current and (only is None or _is_called(name, only))
     ]
+
+
+def _is_called(sketch: str, name: str) -> bool:
+    """Whether that is a sketch's name, with the target's before it or not."""
+    return name in (sketch, sketch.partition("_")[2])
 
 
 def check_sketch(name: str) -> None:
@@ -73,7 +78,7 @@ def check_sketch(name: str) -> None:
     from tunesmith.sketches import describe_sketches
 
     known = [row.name for row in describe_sketches()]
-    if name not in {*known, *(each.partition("_")[2] for each in known)}:
+    if not any(_is_called(each, name) for each in known):
         raise unknown_name("sketch", name, known, listed_by="tunesmith sketches")
 
 

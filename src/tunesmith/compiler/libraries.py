@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from tunesmith.compiler.cross_linker import CrossLinker
+from tunesmith.compiler.cross_linker import CrossLinker, linker_for
 from tunesmith.compiler.importing import load_runtime
 from tunesmith.errors import MissingDependencyError, TunesmithError, system_reason
 
@@ -29,6 +29,18 @@ def check_linker(what: str) -> None:
         raise MissingDependencyError(
             f"saving {what} needs a C compiler to link it: install gcc or clang"
         )
+
+
+def linker_of(triple: str | None, what: str) -> Sequence[str] | None:
+    """The command that links for another machine's platform; None for the C compiler, which links
+    for this one. ``what`` is saved.
+
+    Raises ``MissingDependencyError`` where nothing links.
+    """
+    if triple is not None:
+        return linker_for(triple.partition("-")[0])
+    check_linker(what)
+    return None
 
 
 def link(

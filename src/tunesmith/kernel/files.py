@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from tunesmith.compiler.cross_linker import linker_for
-from tunesmith.compiler.libraries import check_linker, link, load
+from tunesmith.compiler.libraries import link, linker_of, load
 from tunesmith.cuda.devices import gpu_for
 from tunesmith.cuda.runtime import load_runtime
 from tunesmith.errors import (
@@ -111,7 +110,8 @@ def write(library: Path, module: Any, description: Description) -> list[Path]:
     ``module`` is TVM's executable. Raises like ``Kernel.save``.
     """
     header, described = library.with_suffix(".h"), library.with_suffix(".json")
-    linker = linker_of(library, description.target)
+    check_place(library)
+    linker = linker_of(description.target.triple, "a kernel")
     operator, prepared = description.operator, description.prepared
     try:
         library.parent.mkdir(parents=True, exist_ok=True)
@@ -128,20 +128,12 @@ def write(library: Path, module: Any, description: Description) -> list[Path]:
     return [library, header, described]
 
 
-def linker_of(library: Path, target: Target) -> Sequence[str] | None:
-    """The command that links a library for another platform; None for the C compiler here.
-
-    Raises ``UsageError`` for a path that cannot be a library's, and ``MissingDependencyError``
-    where nothing links.
-    """
+def check_place(library: Path) -> None:
+    """Raises ``UsageError`` for a path that cannot be a kernel's."""
     if library.suffix in {".h", ".json", ""}:
         raise UsageError(
             f"a kernel is saved as a shared library: name it like {library.stem or 'kernel'}.so"
         )
-    if target.triple is not None:
-        return linker_for(target.architecture)
-    check_linker("a kernel")
-    return None
 
 
 def read(path: str | Path) -> tuple[Any, Description]:

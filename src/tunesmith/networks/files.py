@@ -16,8 +16,7 @@ import numpy as np
 
 from tunesmith.compiler import llvm
 from tunesmith.compiler.aarch64 import missing_on_aarch64
-from tunesmith.compiler.cross_linker import linker_for
-from tunesmith.compiler.libraries import architecture_of, check_linker, link, load, symbols_of
+from tunesmith.compiler.libraries import architecture_of, link, linker_of, load, symbols_of
 from tunesmith.errors import TunesmithError, UsageError, last_line, system_reason
 from tunesmith.kernel import arrays
 from tunesmith.networks.c_interface.source import MISSING
@@ -25,12 +24,12 @@ from tunesmith.networks.description import FORMAT, Description
 from tunesmith.networks.objects import DESCRIPTION, INSTRUCTIONS, WEIGHTS, object_files
 from tunesmith.networks.processors import check_missing, check_processor
 from tunesmith.operators import Argument
-from tunesmith.target import Target
 
 
 def write(library: Path, executable: Any, weights: Sequence[Any], description: Description) -> Path:
     """Write the library; weights are TVM's tensors. Raises like ``CompiledNetwork.save``."""
-    linker = linker_of(library, description.target)
+    check_place(library)
+    linker = linker_of(description.triple, "a network")
     try:
         library.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=library.parent, prefix=".tunesmith-") as made:
@@ -44,20 +43,12 @@ def write(library: Path, executable: Any, weights: Sequence[Any], description: D
     return library
 
 
-def linker_of(library: Path, target: Target) -> Sequence[str] | None:
-    """The command that links a library for another platform; None for the C compiler here.
-
-    Raises ``UsageError`` for a path that cannot be a library's, and ``MissingDependencyError``
-    where nothing links.
-    """
+def check_place(library: Path) -> None:
+    """Raises ``UsageError`` for a path that cannot be a network's."""
     if library.suffix != ".so":
         raise UsageError(
             f"a network is saved as a shared library: name it like {library.stem or 'net'}.so"
         )
-    if target.triple is not None:
-        return linker_for(target.architecture)
-    check_linker("a network")
-    return None
 
 
 @dataclass(frozen=True)

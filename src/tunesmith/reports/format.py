@@ -92,6 +92,12 @@ def percent(share: float | None, digits: int = 1) -> str:
     return NOTHING if share is None else f"{decimal(100 * share, digits)} %"
 
 
+def percent_with_error(share: float, error: float, runs: int) -> str:
+    """A share and its standard error over so many runs, in percent, for a column that says so:
+    93.4 ± 1.2. A single run has no error."""
+    return f"{100 * share:.1f}" + (f" ± {100 * error:.1f}" if runs > 1 else "")
+
+
 def decimal(value: float | None, digits: int = 2) -> str:
     """A number with ``digits`` decimals, for a column: 1,234.50."""
     return NOTHING if value is None else f"{value:,.{digits}f}"

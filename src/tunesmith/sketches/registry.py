@@ -126,7 +126,7 @@ def sketches_for(
     """
     known = SKETCHES.names()
     named, forbidden = (
-        {_whole_name(name, target, known) for name in chosen} for chosen in (names, without)
+        {whole_name(name, target, known) for name in chosen} for chosen in (names, without)
     )
     for name in sorted(named | forbidden):
         if name not in known:
@@ -163,7 +163,8 @@ def _names_for(target: Target) -> list[str]:
     ]
 
 
-def _whole_name(name: str, target: Target, known: Iterable[str]) -> str:
+def whole_name(name: str, target: Target, known: Iterable[str]) -> str:
+    """The name of a sketch that may leave out what those of a target begin with."""
     whole = f"{target.kind}_{name}"
     return whole if name not in known and whole in known else name
 

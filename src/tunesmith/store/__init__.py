@@ -61,7 +61,7 @@ def open_store(
     from tunesmith.store.upgrade import bring_up_to_date
 
     place = locate(location, make_folder=create)
-    if place.path is not None and not create and not place.path.exists():
+    if not create and not place.is_there:
         raise place.missing()  # SQLite would create an empty file
     database = Database(place, patience)
     try:
@@ -84,7 +84,7 @@ def open_overview(location: str | Path | None = None, *, patience: float = 30.0)
     from tunesmith.store.upgrade import check_up_to_date
 
     place = locate(location, make_folder=False)
-    if place.path is not None and not place.path.exists():
+    if not place.is_there:
         raise place.missing()
     database = Database(place, patience, read_only=True)
     try:

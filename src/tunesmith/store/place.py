@@ -26,6 +26,13 @@ class Place:
         return self.path is None and self.url.get_backend_name() == "sqlite"
 
     @property
+    def is_there(self) -> bool:
+        """Whether there is something to open: a file, or what is no file."""
+        if self.path is None or self.url.query.get("mode") == "memory":
+            return True
+        return self.path.exists()
+
+    @property
     def read_only(self) -> Place:
         """The same, of which SQLite opens the file for reading alone."""
         if self.path is None or str(self.url.database).startswith("file:"):

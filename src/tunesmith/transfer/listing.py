@@ -54,6 +54,5 @@ def _listed(name: str, path: Path, store: Store | None) -> Listed:
         stale = "" if store is None else why_stale(model, name, store)
     except TunesmithError as error:
         stale = str(error)
-    is_copy = store is not None and model.origin.get("scope") not in (None, name)
-    state = f"{'cannot be used' if is_copy else 'is trained again'}: {stale}" if stale else "ready"
+    state = f"is not used as it is: {stale}" if stale else "ready"
     return Listed(name, str(path), model.trials, model.tasks, state)

@@ -60,7 +60,7 @@ def compile(
 def _existing(location: str | Path | None, stack: contextlib.ExitStack) -> Store | None:
     """The store at a location; None if there is none."""
     place = locate(location, make_folder=False)
-    if place.path is None or place.path.exists() or "mode=memory" in str(place.url):
+    if place.is_there:
         return stack.enter_context(open_store(location))
     if location is not None:
         LOGGER.warning(

@@ -10,7 +10,13 @@ import pytest
 
 from tests.transfer.made_up import series
 from tunesmith.bench.autotvm import product_row
-from tunesmith.bench.autotvm.product import chosen_operators, held_out, measure_product, without
+from tunesmith.bench.autotvm.product import (
+    Plan,
+    chosen_operators,
+    held_out,
+    measure_product,
+    without,
+)
 from tunesmith.bench.autotvm.product_row import (
     ALONE,
     AT,
@@ -57,7 +63,11 @@ def test_no_two_rows_have_the_same_work() -> None:
 
 def test_an_unknown_network() -> None:
     rows = measure_product(
-        KNOWN, ["d"], ProductSettings(), known=[], watch=lambda *_: lambda _: None
+        Plan.of(KNOWN, ProductSettings()),
+        ["d"],
+        ProductSettings(),
+        known=[],
+        watch=lambda *_: lambda _: None,
     )
     with pytest.raises(UsageError, match="no training set has a network 'd'"):
         next(rows)
@@ -66,6 +76,8 @@ def test_an_unknown_network() -> None:
 def test_the_rows_of_networks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(product_row, "_ROUNDS", 3)
     settings = ProductSettings(trials=24, operators=1)
+    plan = Plan.of(KNOWN, settings)
+    assert plan.rows(["a", "b"], settings, []) == {"size": [24, 0], "rows": 2}
     told: list[str] = []
 
     def rows(known: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -74,7 +86,7 @@ def test_the_rows_of_networks(monkeypatch: pytest.MonkeyPatch) -> None:
             return lambda _: None
 
         asked = ["a", "b"]
-        return list(measure_product(KNOWN, asked, settings, known=known, watch=watch))
+        return list(measure_product(plan, asked, settings, known=known, watch=watch))
 
     found = rows([])
     assert told == ["a", "b"]
@@ -91,6 +103,7 @@ def test_the_rows_of_networks(monkeypatch: pytest.MonkeyPatch) -> None:
         assert all(0.0 <= share <= 1.0 for share in shares)
     assert SHARES[1:] == tuple(f"trials_{count}" for count in AT)
     assert rows(found) == [], "what is known is not measured again"
+    assert plan.rows(["a"], settings, found)["rows"] == 2, "those that are there count"
     old = [{**row, "apart": False} for row in found]
     assert without(found, found[0]) == found[1:]
     assert without(old, found[0]) == []

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from tunesmith.bench.autotvm.mean_curves import catching_up, curves_of, found_after
 from tunesmith.bench.autotvm.parts import Part
 from tunesmith.bench.compare.compare import Comparison
-from tunesmith.bench.compare.curves import bootstrap_weights
 from tunesmith.bench.compare.measured import EARLIER, TRIALS
-from tunesmith.bench.compare.problems import Problem
 from tunesmith.bench.compare.recorded_task import TAUGHT
 from tunesmith.bench.compare.report.curve_charts import speed_trials_chart
 from tunesmith.bench.compare.runs import Results
@@ -25,24 +23,11 @@ from tunesmith.bench.compare.summary import (
     Cell,
     Summary,
     mean,
-    speeds,
     summarise,
     trials_to,
 )
 from tunesmith.bench.pages.charts import svg_texts
 from tunesmith.bench.papers.estimate import Estimate, mean_over
-
-Floats = npt.NDArray[np.float64]
-
-# Of the bootstrap, and what two thirds of its samples lie between.
-_SAMPLES = 500
-_TWO_THIRDS = (1 / 6, 5 / 6)
-
-# After so many trials it is told what was found.
-_LOOKED_AT = (1, 5, 20, 50, 100)
-
-# Sums of the same speeds in another order differ by less.
-_ROUNDING = 1e-12
 
 FROM_NOTHING = "from nothing"
 """The line without a model of other tasks, where some have one."""
@@ -115,7 +100,7 @@ def lines(summary: Summary, limit: int) -> list[dict[str, Any]]:
         label: [cell for cell in summary.cells if cell.traces and cell.tuner.label == label]
         for label in summary.labels
     }
-    curves = {label: _curves(own, limit) for label, own in of_lines.items()}
+    curves = {label: curves_of(own, limit) for label, own in of_lines.items()}
     found = []
     for label, own in of_lines.items():
         if not own:
@@ -131,7 +116,7 @@ def lines(summary: Summary, limit: int) -> list[dict[str, Any]]:
             if other != label and of_lines.get(other)
         }
         shares_of = {other: _shares(each, limit) for other, each in pairs.items()}
-        ends = {other: _catching_up(curves[label], curves[other]) for other in pairs}
+        ends = {other: catching_up(curves[label], curves[other]) for other in pairs}
         found.append(
             {
                 "line": label,
@@ -140,7 +125,7 @@ def lines(summary: Summary, limit: int) -> list[dict[str, Any]]:
                 "reached": mean(cell.reached for cell in own),
                 "best": best.value,
                 "best_error": best.error,
-                "after": _after(curves[label].values(), limit),
+                "after": found_after(curves[label].values(), limit),
                 "thinking": mean(each["search"] / sum(each.values()) for each in times),
                 "thinking_ms": mean(cell.thinking_ms for cell in own),
                 "ratios": {other: _ratio(each, limit) for other, each in pairs.items()},
@@ -219,82 +204,6 @@ def _shares(pairs: Sequence[_Pair], limit: int) -> _Shares:
         of_needed.append(needed / trials_to(second, wanted))
         of_all.append(needed / limit)
     return _Shares(of_needed, of_all, float(np.mean(np.isinf(of_all))) if valid else None)
-
-
-class _Curves(NamedTuple):
-    """Of the runs of these repeats the speeds after each number of trials, as shares of the
-    optimum's, shape (runs, limit)."""
-
-    repeats: tuple[int, ...]
-    speeds: Floats
-
-
-def _curves(cells: Iterable[Cell], limit: int) -> dict[Problem, _Curves]:
-    """The curves of cells, each of another problem, by their problems."""
-    trials = np.arange(1, limit + 1)
-    return {
-        cell.problem: _Curves(
-            tuple(cell.runs),
-            speeds(np.array([trace.best_after(trials) for trace in cell.traces]), cell.optimum),
-        )
-        for cell in cells
-    }
-
-
-def _after(curves: Iterable[_Curves], limit: int) -> dict[str, dict[str, float]]:
-    """The mean ``best`` share by the number of trials, and its ``error``."""
-    known = list(curves)
-    found = {}
-    for trials in (it for it in _LOOKED_AT if it < limit):
-        best = mean_over(Estimate.mean(it.speeds[:, trials - 1].tolist()) for it in known)
-        found[str(trials)] = {"best": best.value, "error": best.error}
-    return found
-
-
-class _CatchingUp(NamedTuple):
-    """The ``trials`` after which the mean of one line is as high as that of another in the end, and
-    what two thirds of bootstrap samples of the runs lie ``between``; None where it never is."""
-
-    trials: int | None
-    between: tuple[int | None, int | None]
-
-
-def _catching_up(
-    own: Mapping[Problem, _Curves], reference: Mapping[Problem, _Curves]
-) -> _CatchingUp:
-    """Over the problems of both; never, where the reference has found nothing."""
-    both = sorted(own.keys() & reference.keys(), key=lambda problem: problem.label)
-    if not both:
-        return _CatchingUp(None, (None, None))
-    rng = np.random.default_rng(0)
-    drawn = [_replicas(own[problem], reference[problem], rng) for problem in both]
-    first, second = (np.mean(each, axis=0) for each in zip(*drawn, strict=True))
-    trials, *samples = _trials_to_end_of(first, second).tolist()
-    low, high = np.quantile(samples, _TWO_THIRDS, method="nearest")
-    return _CatchingUp(_known(trials), (_known(low), _known(high)))
-
-
-def _replicas(own: _Curves, other: _Curves, rng: np.random.Generator) -> tuple[Floats, Floats]:
-    """The means over runs of both, and below them those of bootstrap samples, of shape (1 +
-    ``_SAMPLES``, limit). The same runs of both are drawn where both have the same repeats, as those
-    of one repeat have the same seed."""
-    weights = bootstrap_weights(len(own.speeds), _SAMPLES, rng)
-    others = weights
-    if own.repeats != other.repeats:
-        others = bootstrap_weights(len(other.speeds), _SAMPLES, rng)
-    return weights @ own.speeds, others @ other.speeds
-
-
-def _trials_to_end_of(own: Floats, reference: Floats) -> Floats:
-    """The trials after which means, shape (samples, limit), are as high as others in the end, shape
-    (samples,); infinite where they never are, or the others have found nothing."""
-    end = reference[:, -1:]
-    reached = (own >= end * (1.0 - _ROUNDING)) & (end > 0.0)
-    return np.where(reached.any(axis=1), reached.argmax(axis=1) + 1.0, math.inf)
-
-
-def _known(trials: float) -> int | None:
-    return int(trials) if math.isfinite(trials) else None
 
 
 def _median(values: Sequence[float]) -> float | None:

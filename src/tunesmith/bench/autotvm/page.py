@@ -33,7 +33,7 @@ from tunesmith.errors import TunesmithError
 from tunesmith.machine import machine_for
 from tunesmith.networks.reporting.brief import brief
 from tunesmith.operators import parse_operator
-from tunesmith.reports.format import NOTHING, percent
+from tunesmith.reports.format import NOTHING, percent, percent_with_error
 from tunesmith.target import KINDS, Target
 from tunesmith.transfer.held_out import LEAST_TRIALS
 from tunesmith.transfer.shipped import shipped_model
@@ -114,7 +114,7 @@ def write_models_page(folder: Path, figures: Mapping[str, Any]) -> str:
         brief=_brief,
         caught_up=_caught_up,
         wanted=wanted_rows(parts),
-        best=_best,
+        best=percent_with_error,
         runs_on_each=_runs_on_each,
         ratio=_ratio,
         sooner=_sooner,
@@ -195,11 +195,6 @@ def _caught_up(lines: Sequence[Mapping[str, Any]]) -> list[list[str]]:
             to_95 = _ratio(row["ratios"], FROM_NOTHING)
             found.append([row["line"], to_95, means, *shares, percent(never, 0)])
     return found
-
-
-def _best(share: float, error: float, repeats: int) -> str:
-    """In percent, with the standard error that several runs have."""
-    return f"{100 * share:.1f} ± {100 * error:.1f}" if repeats > 1 else f"{100 * share:.1f}"
 
 
 def _runs_on_each(part: Mapping[str, Any], line: str) -> int:

@@ -7,7 +7,7 @@ the same work in another network. Then its dearest operators are tuned.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from tunesmith.bench.autotvm.product_row import (
     ALONE,
@@ -88,22 +88,27 @@ def dearest(series: Sequence[Series], network: str, count: int) -> list[Operator
     return chosen
 
 
-def planned(
-    series: Sequence[Series],
-    networks: Sequence[str],
-    settings: ProductSettings,
-    known: Sequence[Row],
-) -> dict[str, Any]:
-    """How many ``rows`` of a ``size`` there are in the end, those that are ``known`` among them."""
-    chosen = chosen_operators(_usable(series), settings.operators)
-    rows = {_identity(row) for row in known if size_of(row) == settings.size}
-    rows |= {(name, it.label, settings.size) for name in networks for it in chosen.get(name, ())}
-    return {"size": list(settings.size), "rows": len(rows)}
+class Plan(NamedTuple):
+    """The ``series`` whose sketches are as they were then, and the operators that are ``chosen`` of
+    each network."""
 
+    series: Sequence[Series]
+    chosen: Mapping[str, Sequence[Operator]]
 
-def _usable(series: Sequence[Series]) -> list[Series]:
-    """Those whose sketch is as it was when they were measured."""
-    return [each for each in series if problem_of(each) is not None]
+    @classmethod
+    def of(cls, series: Sequence[Series], settings: ProductSettings) -> Plan:
+        """Of all series, which takes seconds."""
+        usable = [each for each in series if problem_of(each) is not None]
+        return cls(usable, chosen_operators(usable, settings.operators))
+
+    def rows(
+        self, networks: Sequence[str], settings: ProductSettings, known: Sequence[Row]
+    ) -> dict[str, Any]:
+        """How many ``rows`` of a ``size`` there are to be, those that are ``known`` among them."""
+        size = settings.size
+        rows = {_identity(row) for row in known if size_of(row) == size}
+        rows |= {(name, it.label, size) for name in networks for it in self.chosen.get(name, ())}
+        return {"size": list(size), "rows": len(rows)}
 
 
 def networks_of(series: Sequence[Series]) -> list[str]:
@@ -112,7 +117,7 @@ def networks_of(series: Sequence[Series]) -> list[str]:
 
 
 def measure_product(
-    series: Sequence[Series],
+    plan: Plan,
     networks: Sequence[str],
     settings: ProductSettings,
     *,
@@ -124,19 +129,17 @@ def measure_product(
 
     Raises ``UsageError`` for an unknown network, and what ``measured_row`` does.
     """
-    there = _usable(series)
     for name in networks:
-        if name not in networks_of(there):
+        if name not in plan.chosen:
             raise UsageError(f"no training set has a network '{name}'")
     done = {_identity(row) for row in known if ALONE in row and row.get("apart")}
-    chosen = chosen_operators(there, settings.operators)
     for network in networks:
         wanted = [
             operator
-            for operator in chosen[network]
+            for operator in plan.chosen[network]
             if (network, operator.label, settings.size) not in done
         ]
-        model = held_out(there, network) if wanted else None
+        model = held_out(plan.series, network) if wanted else None
         for operator in wanted:
             assert model is not None
             yield measured_row(network, operator, model, settings, watch(network, operator))

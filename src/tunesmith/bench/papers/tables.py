@@ -122,8 +122,7 @@ def with_error(share: Estimate | None) -> str:
     """A share and its standard error, in percent; one run has none."""
     if share is None:
         return fmt.NOTHING
-    error = f" ± {100 * share.error:.1f}" if share.runs > 1 else ""
-    return f"{100 * share.value:.1f}{error}"
+    return fmt.percent_with_error(share.value, share.error, share.runs)
 
 
 def standings(data: Data, tuners: Sequence[str]) -> str:

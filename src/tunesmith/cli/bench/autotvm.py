@@ -185,10 +185,10 @@ def _product(
 ) -> None:
     from tunesmith.bench.autotvm.page import read_models, write_models
     from tunesmith.bench.autotvm.product import (
+        Plan,
         elsewhere,
         measure_product,
         networks_of,
-        planned,
         size_of,
         without,
     )
@@ -217,7 +217,8 @@ def _product(
         )
 
     chosen = names or networks_of(series)
-    rows_planned = planned(series, chosen, settings, known)
+    plan = Plan.of(series, settings)
+    rows_planned = plan.rows(chosen, settings, known)
 
     def watch(network: str, operator: Operator) -> Callable[[Progress], None]:
         remark(f"{network}: {operator.label}")
@@ -233,7 +234,7 @@ def _product(
             return figures, write_models(output, figures, {})
 
     new: list[Row] = []
-    for row in measure_product(series, chosen, settings, known=known, watch=watch):
+    for row in measure_product(plan, chosen, settings, known=known, watch=watch):
         new.append(row)
         write(new)
     figures, page = write(new)

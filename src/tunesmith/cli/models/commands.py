@@ -44,25 +44,24 @@ class TaughtOptions:
     def scope(self) -> Scope:
         """What to learn from. Raises ``UsageError`` for names that do not exist."""
         from tunesmith.operators import operator_class
-        from tunesmith.sketches.registry import SKETCHES
+        from tunesmith.sketches.registry import SKETCHES, whole_name
         from tunesmith.target import Target
         from tunesmith.transfer.of_store import Scope
 
         for name in self.operator or ():
             operator_class(name)
-        kind = "" if self.target == "all" else f"{self.target}_"
-        known = SKETCHES.names()
-        sketches = [
-            kind + it if it not in known and kind + it in known else it for it in self.sketch or ()
-        ]
+        if self.target != "all":
+            chosen = Target(self.target, self.mcpu, arch=self.arch, triple=self.triple)
+        elif self.mcpu or self.arch or self.triple:
+            raise UsageError("all targets have no --mcpu, --arch or --triple: leave it out")
+        else:
+            chosen = None
+        sketches = self.sketch or []
+        if chosen is not None:
+            sketches = [whole_name(name, chosen, SKETCHES.names()) for name in sketches]
         for name in sketches:
             SKETCHES.get(name)
-        if self.target == "all":
-            if self.mcpu or self.arch or self.triple:
-                raise UsageError("all targets have no --mcpu, --arch or --triple: leave it out")
-            chosen = None
-        else:
-            chosen = Target(self.target, self.mcpu, arch=self.arch, triple=self.triple)
+        if chosen is not None:
             chosen.to_json()  # which complains of a processor that nobody knows
         return Scope(chosen, tuple(self.operator or ()), tuple(sketches))
 

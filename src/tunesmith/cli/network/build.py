@@ -38,10 +38,12 @@ def build(
     """Build a network with programs of the store, and picks of the model, that are best there."""
     chosen = opt.transfer_of(transfer, learned)
     given = arrays_of(inputs) if inputs else None
-    target = choice.chosen_target()
-    from tunesmith.networks.files import linker_of
+    triple = choice.chosen_target().triple
+    from tunesmith.compiler.libraries import linker_of
+    from tunesmith.networks.files import check_place
 
-    linker_of(output, target)  # whose complaint is due before anything is built
+    check_place(output)
+    linker_of(triple, "a network")  # whose complaint is due before anything is built
     network = choice.network()
     from tunesmith.cli.network.progress import BuildLines
     from tunesmith.store import open_store

@@ -115,13 +115,12 @@ def _cells(row: Row) -> list[str]:
     best, error, variance = (
         row[name] for name in ("best_share", "best_share_error", "best_share_variance")
     )
-    several = row["repeats"] > 1  # a single run has no errors
     median = fmt.decimal(row["evaluations_to_95"], 0)
     return [
         row["tuner"],
         *_scores(row),
-        fmt.NOTHING if best is None else f"{100 * best:.1f}" + several * f" ± {100 * error:.1f}",
-        fmt.percent(math.sqrt(variance) if several else None),
+        fmt.NOTHING if best is None else fmt.percent_with_error(best, error, row["repeats"]),
+        fmt.percent(math.sqrt(variance) if row["repeats"] > 1 else None),
         f"{median} ({fmt.percent(row['reached_95'], 0)})" if row["repeats"] else fmt.NOTHING,
         fmt.percent(row["invalid_rate"]),
         fmt.decimal(row["thinking_ms_per_config"]),

@@ -127,7 +127,7 @@ def section(data: Mapping[str, Any]) -> str:
     rows = [
         [
             row["tuner"],
-            f"{100 * row['best']:.1f} ± {100 * row['error']:.1f}",
+            fmt.percent_with_error(row["best"], row["error"], settings["functions"]),
             fmt.percent(row["found"], 0),
         ]
         for row in data["tuners"]
