@@ -34,7 +34,7 @@ _MEANINGS = {
     Stop.SECONDS: "the time is up",
     Stop.TARGET: "the target speed is reached",
     Stop.PATIENCE: "no improvement for as many trials as allowed",
-    Stop.EXHAUSTED: "every config of the space was tried",
+    Stop.EXHAUSTED: "no further config was found",
     Stop.INTERRUPTED: "interrupted",
     Stop.STORE: "the store could not be written",
     Stop.LOST: "nothing is left to measure on",

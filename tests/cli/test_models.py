@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import importlib
+import json
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -101,14 +103,21 @@ def _cut(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:100])
 
 
+def _of_another_format(path: Path) -> None:
+    content = json.loads(gzip.decompress(path.read_bytes()))
+    content["version"] += 1
+    path.write_bytes(gzip.compress(json.dumps(content).encode()))
+
+
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
         (_cut, "is no model"),
+        (_of_another_format, "is a model of version"),
         (lambda path: change(path, versions={}), "is trained again: it is of tunesmith None"),
         (lambda path: change(path, scope="cpu-bdver2"), "is a copy of the model cpu-bdver2"),
     ],
-    ids=["truncated", "of another version", "of another target"],
+    ids=["truncated", "of another format", "of another version", "of another target"],
 )
 def test_a_search_goes_on_with_what_is_wrong_with_a_model(
     command: Command, store: Path, spoil: Callable[[Path], None], said: str
@@ -130,6 +139,32 @@ def test_a_search_goes_on_with_what_is_wrong_with_a_model(
         model = model_for(opened, Target(), tell=pytest.fail)
     assert model is not None
     assert model.tasks == len(SIZES)
+
+
+@pytest.mark.parametrize(
+    ("change_all", "why"),
+    [
+        ("outcome = 7, seconds = NULL, run_seconds = '[]'", "every trial failed"),
+        ("seconds = 0.001, run_seconds = '[0.001]'", "all that worked of a task took the same"),
+    ],
+    ids=["all failed", "constant speeds"],
+)
+def test_a_search_goes_on_beside_trials_that_teach_nothing(
+    command: Command, store: Path, change_all: str, why: str
+) -> None:
+    with open_store(store) as opened:
+        for size in SIZES:
+            add_trials(opened, size, target=Target())
+    with sqlite3.connect(store) as connection:
+        connection.execute(f"UPDATE records SET {change_all}")
+    words = ("tune", *MATMUL, "--sketch", "cpu_gemm", "--store", store, "--json")
+    ran = command(*words, "--trials", 3)
+    assert ran.json["best"]["gflops"] > 0
+    (line,) = (line for line in ran.err.splitlines() if why in line)
+    assert f"without a model of {store}: there is nothing to learn from: " in line
+    assert "Traceback" not in ran.err
+    # Nothing is lost: the next run goes on from these trials.
+    assert command(*words, "--trials", 5, "--resume").json["resumed"] == 3
 
 
 def test_a_search_goes_on_beside_trials_for_another_processor(

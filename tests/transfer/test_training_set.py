@@ -214,9 +214,16 @@ def test_the_sets_of_the_project_can_be_read() -> None:
     paths = sorted(folder.glob("*.json.gz"))
     assert paths
     networks: set[str] = set()
+    operators: set[str] = set()
+    processors: set[str | None] = set()
     for path in paths:
         found = read_training_set(path)
         assert found.trials > 1_000
         networks |= {name for each in found.series for name in each.networks}
+        operators |= {each.task.operator.label for each in found.series}
+        processors |= {each.task.target.mcpu for each in found.series}
         assert np.nanmin([np.nanmin(each.seconds) for each in found.series]) > 0.0
     assert len(networks) >= 8
+    assert len(operators) >= 40
+    assert len(processors) >= 3
+    assert sum(path.stat().st_size for path in folder.rglob("*.json.gz")) <= 10e6

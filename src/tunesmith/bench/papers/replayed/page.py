@@ -77,7 +77,7 @@ def _lines(data: Data) -> str:
         rows.append(
             [
                 row["line"],
-                *([fmt.decimal(row["score"])] if scored else []),
+                *([_score(row)] if scored else []),
                 parts.with_error(best),
                 fmt.percent(row["reached"], 0),
                 fmt.count(row["runs"]),
@@ -87,6 +87,11 @@ def _lines(data: Data) -> str:
             ]
         )
     return table((head[0], "score", *head[1:]) if scored else head, rows)
+
+
+def _score(row: Mapping[str, Any]) -> str:
+    score = fmt.decimal(row["score"])
+    return score if score == fmt.NOTHING else f"{score} ± {fmt.decimal(row['score_std'])}"
 
 
 def _runs_on_each(data: Data, line: str) -> int:
