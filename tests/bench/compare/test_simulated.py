@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
+from tests.bench.compare import runs
 from tests.bench.compare.records import OPTIMUM, SPACE, record, seconds
 from tunesmith.bench.compare import simulated
 from tunesmith.bench.compare.simulated import RecordedSpace, simulate
@@ -204,6 +205,18 @@ def test_a_slowed_run_has_half_the_trials_in_half_the_time() -> None:
     assert trace.best_at(np.array([5.9, 6.0, 7.5])).tolist() == [math.inf, 3, 2]
     assert some_trace().slowed(3).trials == 2, "the last has one config"
     assert some_trace().slowed(1).ended.tolist() == some_trace().ended.tolist()
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 4, 5, 9])
+def test_the_first_configs_of_a_run_say_what_it_had_found_by_then(count: int) -> None:
+    """Also where the best was slower when it was measured again."""
+    whole = runs.trace(math.inf, 4e-3, 2e-3, 3e-3, 1e-3, found=1.3e-3)
+    first = whole.first(count)
+    assert first.trials == min(count, 5)
+    assert first.best.tolist() == pytest.approx(whole.best[:count].tolist())
+    assert first.found == pytest.approx(whole.best[:count].min(initial=math.inf))
+    assert len(first.outcomes) == len(first.costs) == len(first.ended) == first.trials
+    assert math.isinf(runs.trace(math.inf, math.inf).first(1).found)
 
 
 def test_what_was_measured_again_counts_in_the_end() -> None:

@@ -81,7 +81,9 @@ def _earlier(part: Part, results: Results) -> dict[str, Any]:
     return {"trials": TRIALS, "tuners": list(EARLIER), "versions": versions}
 
 
-def lines(summary: Summary, limit: int) -> list[dict[str, Any]]:
+def lines(
+    summary: Summary, limit: int, references: Sequence[str] = REFERENCES
+) -> list[dict[str, Any]]:
     """A row for each line: the median ``trials_to_95`` over its runs; the share of runs that
     ``reached`` it; the mean ``best`` share and its ``best_error``; ``thinking``, the share of the
     time, and ``thinking_ms`` a config; the ``ratios`` of trials to 95 % to those of each reference;
@@ -112,7 +114,7 @@ def lines(summary: Summary, limit: int) -> list[dict[str, Any]]:
         times = [cell.time for cell in own]
         pairs = {
             other: _pairs(own, of_lines[other])
-            for other in REFERENCES
+            for other in references
             if other != label and of_lines.get(other)
         }
         shares_of = {other: _shares(each, limit) for other, each in pairs.items()}

@@ -95,6 +95,26 @@ class Trace:
         """The same run by a clock that is so many times as slow; so many configs are one trial."""
         return replace(self._scaled(1 / multiplier), multiplier=multiplier)
 
+    def first(self, configs: int) -> Trace:
+        """The run as it was after its first configs, so many; by its real clock."""
+        if configs >= len(self.ended):
+            return self
+        found = float(self.best[:configs].min(initial=math.inf))
+        brief = None
+        if math.isfinite(found):  # the trial's time that is in proportion to it
+            then = float(self.seconds.min()) if self.brief is None else self.brief
+            brief = found * then / self.found
+        return replace(
+            self,
+            ended=self.ended[:configs],
+            seconds=self.seconds[:configs],
+            outcomes=self.outcomes[:configs],
+            costs=self.costs[:configs],
+            found=found,
+            brief=brief,
+            candidate=None,
+        )
+
     @property
     def unslowed(self) -> Trace:
         """The same run by the real clock."""
@@ -183,12 +203,13 @@ def save_trace(path: Path, trace: Trace, identity: str) -> None:
         ) from error
 
 
-def load_trace(path: Path, identity: str) -> Trace | None:
-    """The trace that a file keeps of this run; None if it keeps none, or one of another run."""
+def load_trace(path: Path, identity: str | None) -> Trace | None:
+    """The trace that a file keeps of this run, or for None of any; None if it keeps none, or one of
+    another run."""
     try:
         with np.load(path, allow_pickle=False) as stored:
             about = json.loads(str(stored["about"]))
-            if about["identity"] != identity:
+            if identity is not None and about["identity"] != identity:
                 return None
             return Trace(
                 stored["ended"],
