@@ -186,6 +186,54 @@ def test_code_is_that_of_the_whole_package_above_the_tuner_s(
         del sys.modules[name]
 
 
+PLAIN = """\
+class Climb:
+    def start(self):
+        text = f'''
+        # {self}
+        '''
+        return text
+"""
+EXPLAINED = '''\
+"""What it is."""
+
+# Why.
+class Climb:
+    """Who it is."""
+
+    def start(self):
+        """What it does,
+
+        at length.
+        """
+        text = f\'\'\'
+        # {self}
+        \'\'\'
+        # How.
+        return text
+'''
+
+
+@pytest.mark.parametrize(
+    ("changed", "same"),
+    [
+        (EXPLAINED, True),
+        (PLAIN.replace("\n", "\n\n", 2), True),
+        (PLAIN + "x = 1\n", False),
+        (PLAIN + "x = 1; 'and nothing'\n", False),
+        (PLAIN.replace("return text", "return 'text'"), False),
+        (PLAIN.replace("# {self}", "# {text}"), False),
+        (PLAIN.replace("return text", "return self"), False),
+        (PLAIN.replace("        return", "    return"), False),
+        (PLAIN + "this is no Python\n", False),
+    ],
+)
+def test_what_explains_code_is_none(changed: str, same: bool) -> None:
+    """A run of before counts if nothing but comments, docstrings and empty lines have changed."""
+    before, after = (digest_of({"climb": text.encode()}) for text in (PLAIN, changed))
+    assert (before == after) is same
+
+
 def test_the_code_of_our_tuners_has_the_spaces_and_models_that_they_use() -> None:
     (auto,) = choose_tuners(["auto"])
     names = set(auto.sources)

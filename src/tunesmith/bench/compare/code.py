@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import importlib.util
 import re
 import sys
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
+from typing import TypeGuard
 
 _COMMENT = re.compile(r"#.*|\\\n")
 _IMPORT = re.compile(r"\b(?:from[ \t]+([.\w]+)[ \t]+import\b(\s*\([^)]*\)|.*)|import[ \t]+(.*))")
@@ -18,11 +21,56 @@ Sources = dict[str, bytes]
 
 
 def digest_of(sources: Mapping[str, bytes]) -> str:
-    """A digest of sources."""
+    """A digest of what sources do: comments and docstrings may change."""
     digest = hashlib.sha256()
     for name, source in sorted(sources.items()):
-        digest.update(name.encode() + b"\0" + source)
+        digest.update(name.encode() + b"\0" + _doing(source))
     return digest.hexdigest()[:16]
+
+
+@lru_cache(maxsize=512)
+def _doing(source: bytes) -> bytes:
+    """The lines that do something: neither empty ones, nor those of comments and of texts that
+    stand alone, as docstrings do. All lines of a source that cannot be parsed."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):
+        return source
+    lines = source.split(b"\n")
+    idle: set[int] = set()
+    texts: set[int] = set()
+    alone = {
+        id(each.value) for each in ast.walk(tree) if _is_text(each) and _has_lines(each, lines)
+    }
+    for node in ast.walk(tree):
+        if id(node) in alone:
+            idle |= _lines_of(node)
+        elif isinstance(node, ast.Constant | ast.JoinedStr) and len(_lines_of(node)) > 1:
+            texts |= _lines_of(node)
+    return b"\n".join(
+        line
+        for number, line in enumerate(lines, 1)
+        if number in texts
+        or (number not in idle and line.strip() and not line.lstrip().startswith(b"#"))
+    )
+
+
+def _is_text(node: ast.AST) -> TypeGuard[ast.Expr]:
+    """Whether it is a text that nothing is done with."""
+    if not isinstance(node, ast.Expr) or not isinstance(node.value, ast.Constant):
+        return False
+    return isinstance(node.value.value, str)
+
+
+def _has_lines(node: ast.Expr, lines: Sequence[bytes]) -> bool:
+    """Whether nothing else is on its lines."""
+    before = lines[node.lineno - 1][: node.col_offset]
+    after = lines[(node.end_lineno or 0) - 1][node.end_col_offset :]
+    return not before.strip() and not after.strip()
+
+
+def _lines_of(node: ast.expr) -> set[int]:
+    return set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
 
 
 def sources_of(module: str, within: Collection[str] = ()) -> Sources:
