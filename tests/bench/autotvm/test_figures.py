@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.bench.compare.runs import MEASURED, trace
-from tunesmith.bench.autotvm.figures import lines
+from tunesmith.bench.autotvm.lines import lines
 from tunesmith.bench.compare.runs import Results, Run
 from tunesmith.bench.compare.simulated_trace import Trace
 from tunesmith.bench.compare.summary import summarise

@@ -325,6 +325,19 @@ def test_some_parts_are_shown_by_problem(tmp_path: Path) -> None:
             assert (f"\n| {cell['problem']} | {cell['tuner']} | " in page) is shown
 
 
+def test_the_page_tells_what_two_trials_for_one_find(tmp_path: Path) -> None:
+    figures = read_figures(FIGURES / "models.json", bool)
+    assert figures is not None
+    part = figures["parts"]["model"]
+    found = {"trials_to_95": 12.0, "reached": 0.5, "best": 0.9, "best_error": 0.01, "runs": 96}
+    pairs = {"sooner": {"GA × 2": 0.25, "random × 2": 0.5}, "later": {"GA × 2": 0.1}}
+    for rows, shown in (([], False), ([{"line": "GBT", **found, **pairs}], True)):
+        part["two_for_one"] = rows
+        page = write_models_page(tmp_path, {**figures, "parts": {"model": part}})
+        assert ("With two trials for one a run is the same search" in page) is shown
+        assert ("| GBT | 12 | 50 % | 90.0 ± 1.0 | 25 % (10 %) | – |" in page) is shown
+
+
 def test_a_part_without_anything_to_catch_up_with_says_nothing_of_it(tmp_path: Path) -> None:
     figures = read_figures(FIGURES / "models.json", bool)
     assert figures is not None

@@ -78,9 +78,7 @@ PARTS: dict[str, Part] = {
             trials=512,
             repeats=8,
             measured=RESNET,
-            note="The two parts below have all lines, replayed. What two trials for one find on "
-            "whole spaces, runs of twice as many trials tell ([claims](../claims.md#models-against"
-            "-searches-without-one-figure-4)).",
+            note="The two parts below have all lines, replayed.",
             by_problem=True,
         ),
         Part(

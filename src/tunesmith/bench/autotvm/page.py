@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from tunesmith.bench.autotvm.experiments import BATCH, PARTS
-from tunesmith.bench.autotvm.figures import FROM_NOTHING
+from tunesmith.bench.autotvm.lines import FROM_NOTHING
 from tunesmith.bench.autotvm.product import of_most_trials, size_of
 from tunesmith.bench.autotvm.product_row import ALONE, SHARES
 from tunesmith.bench.autotvm.wanted import wanted_rows

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tunesmith.bench.autotvm.figures import FROM_NOTHING
+from tunesmith.bench.autotvm.lines import FROM_NOTHING
 from tunesmith.reports.format import percent
 
 _TREES = ("model", "model-template", "model-replay")

@@ -56,12 +56,6 @@ class KeptRuns:
             return None
         return trace.slowed(run.tuner.multiplier)
 
-    def load_of_any_code(self, run: Run) -> Trace | None:
-        """The same, whatever the code that did the run; of old its limits may be others, too."""
-        found = (load_trace(path, None) for path in (self.path(run), self._path_of_old(run)))
-        trace = next((each for each in found if each is not None), None)
-        return None if trace is None else trace.slowed(run.tuner.multiplier)
-
     def load_all(self, runs: Iterable[Run], asked: Collection[Run]) -> dict[Run, Trace]:
         """The traces that are kept of these runs, and count. Of a workload all are there where
         those ``asked`` for are, and of other tuners none is missing, or each."""

@@ -203,13 +203,12 @@ def save_trace(path: Path, trace: Trace, identity: str) -> None:
         ) from error
 
 
-def load_trace(path: Path, identity: str | None) -> Trace | None:
-    """The trace that a file keeps of this run, or for None of any; None if it keeps none, or one of
-    another run."""
+def load_trace(path: Path, identity: str) -> Trace | None:
+    """The trace that a file keeps of this run; None if it keeps none, or one of another run."""
     try:
         with np.load(path, allow_pickle=False) as stored:
             about = json.loads(str(stored["about"]))
-            if identity is not None and about["identity"] != identity:
+            if about["identity"] != identity:
                 return None
             return Trace(
                 stored["ended"],
