@@ -117,6 +117,16 @@ def test_a_workload_with_a_run_within_its_random_start_does_not_count() -> None:
     assert line_of(table, SMALL_NOSE) == [SMALL_NOSE, *["–"] * 5, "1.00 ± 0.00 of 1"]
 
 
+def test_a_workload_without_a_run_yet_keeps_nothing_from_being_told() -> None:
+    begun: Runs = {name: [*NOSE[name], []] for name in NOSE}
+    settings = LAYERS.changed(workloads=(*LAYERS.workloads, "resnet18.C10"))
+    data, _ = data_of(nose.EXPERIMENT, settings, begun)
+    expected, _ = data_of(nose.EXPERIMENT, LAYERS, NOSE)
+    assert data["speed_ups"] == expected["speed_ups"]
+    assert data["speed_ups"][0]["points"]
+    assert data["runs"] == {"done": 12, "planned": 18}
+
+
 def test_a_picture_of_speed_ups_past_the_random_start() -> None:
     settings = LAYERS.changed(workloads=("resnet18.C5",))
     long: Runs = {

@@ -58,6 +58,20 @@ def of_tuners(summary: Summary, labels: Sequence[str]) -> Summary:
     )
 
 
+def of_begun(summary: Summary) -> Summary:
+    """The part of a summary that is about the problems of which there are runs."""
+    there = {cell.problem for cell in summary.cells if cell.traces}
+    return replace(
+        summary,
+        problems=[problem for problem in summary.problems if problem in there],
+        cells=[cell for cell in summary.cells if cell.problem in there],
+        standings=[
+            replace(each, cells=[cell for cell in each.cells if cell.problem in there])
+            for each in summary.standings
+        ],
+    )
+
+
 def _row(cell: Cell) -> dict[str, Any]:
     """As ``tunesmith compare`` has it, with the ``run_trials`` of each run."""
     return {**cell.row(), "run_trials": [trace.trials for trace in cell.traces]}

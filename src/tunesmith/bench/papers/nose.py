@@ -32,6 +32,7 @@ from tunesmith.bench.compare.tuners import reference_of
 from tunesmith.bench.operators.workloads import RESNET
 from tunesmith.bench.pages.charts import Draw, svg_texts
 from tunesmith.bench.papers import tables as parts
+from tunesmith.bench.papers.data import of_begun
 from tunesmith.bench.papers.estimate import Estimate, mean_over
 from tunesmith.bench.papers.experiment import SearchExperiment, SearchSettings
 from tunesmith.bench.papers.start import past_start
@@ -61,6 +62,7 @@ _QUICK = replace(_FULL, workloads=("resnet18.C5",), tuners=(OURS, THEIRS), repea
 
 
 def _charts(summary: Summary, _settings: SearchSettings) -> dict[str, Draw]:
+    summary = of_begun(summary)
     return {
         "time": lambda: speed_time_chart(summary),
         "trials": lambda: speed_trials_chart(summary),
@@ -86,6 +88,7 @@ def _told(summary: Summary, _settings: SearchSettings) -> dict[str, Any]:
     the ``error``: the geometric mean over ``pairs`` of runs of one seed, on those ``workloads``, so
     many, of which every run of both is past its random start. ``over_model`` has the same of NoSE
     over the search by a cost model, whose label is in ``over``."""
+    summary = of_begun(summary)
     ours, theirs, model = (_labelled(summary.labels, name) for name in (OURS, THEIRS, MODEL))
     over_model = [] if model is None else _speed_ups(summary, model)
     return {
