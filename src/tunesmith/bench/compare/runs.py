@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -116,9 +117,9 @@ class Results:
         return next((dict(machine) for machine in machines if machine), None)
 
     def origin(self) -> dict[str, Any]:
-        """Where figures of these runs come from: from the machine that did them, if all are of one,
-        else from this one, of all days and from all versions that did the runs. Those of old do not
-        say: they count as this one's, and what was measured as of the last day of these."""
+        """Where figures of these runs come from: from the machine that did them, or most of them,
+        of all days and from all versions that did the runs. Those that do not say count as this
+        machine's, and those of old as of the last day of these."""
         now = origin_now()
         each = [
             {
@@ -131,10 +132,11 @@ class Results:
             }
             for trace in self.traces.values()
         ]
-        kinds = {
+        machines = {
             it.machine["fingerprint"]: dict(it.machine) for it in self.traces.values() if it.machine
         }
-        mine = {"machine": next(iter(kinds.values()))} if len(kinds) == 1 else {}
+        runs = Counter(it.machine["fingerprint"] for it in self.traces.values() if it.machine)
+        mine = {"machine": machines[most] for most, _ in runs.most_common(1)}
         return {**now, **together(each or [now]), **mine}
 
 
