@@ -39,14 +39,12 @@ def _doing(source: bytes) -> bytes:
     lines = source.split(b"\n")
     idle: set[int] = set()
     texts: set[int] = set()
-    alone = {
-        id(each.value) for each in ast.walk(tree) if _is_text(each) and _has_lines(each, lines)
-    }
     for node in ast.walk(tree):
-        if id(node) in alone:
+        if _is_text(node) and _has_lines(node, lines):
             idle |= _lines_of(node)
-        elif isinstance(node, ast.Constant | ast.JoinedStr) and len(_lines_of(node)) > 1:
-            texts |= _lines_of(node)
+        elif isinstance(node, ast.Constant | ast.JoinedStr):
+            texts |= _lines_of(node) if node.end_lineno != node.lineno else set()
+    texts -= idle
     return b"\n".join(
         line
         for number, line in enumerate(lines, 1)
@@ -69,7 +67,7 @@ def _has_lines(node: ast.Expr, lines: Sequence[bytes]) -> bool:
     return not before.strip() and not after.strip()
 
 
-def _lines_of(node: ast.expr) -> set[int]:
+def _lines_of(node: ast.stmt | ast.expr) -> set[int]:
     return set(range(node.lineno, (node.end_lineno or node.lineno) + 1))
 
 

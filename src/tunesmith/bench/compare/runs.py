@@ -132,12 +132,13 @@ class Results:
             }
             for trace in self.traces.values()
         ]
-        machines = {
-            it.machine["fingerprint"]: dict(it.machine) for it in self.traces.values() if it.machine
-        }
-        runs = Counter(it.machine["fingerprint"] for it in self.traces.values() if it.machine)
-        mine = {"machine": machines[most] for most, _ in runs.most_common(1)}
-        return {**now, **together(each or [now]), **mine}
+        found = {**now, **together(each or [now])}
+        machines = [trace.machine for trace in self.traces.values() if trace.machine]
+        if machines:
+            runs = Counter(machine["fingerprint"] for machine in machines)
+            ((most, _),) = runs.most_common(1)
+            found["machine"] = next(dict(it) for it in machines if it["fingerprint"] == most)
+        return found
 
 
 Watch = Callable[[Results, str, float], None]
