@@ -7,6 +7,7 @@ import importlib
 import json
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -155,7 +156,7 @@ def test_a_search_goes_on_beside_trials_that_teach_nothing(
     with open_store(store) as opened:
         for size in SIZES:
             add_trials(opened, size, target=Target())
-    with sqlite3.connect(store) as connection:
+    with closing(sqlite3.connect(store)) as connection, connection:
         connection.execute(f"UPDATE records SET {change_all}")
     words = ("tune", *MATMUL, "--sketch", "cpu_gemm", "--store", store, "--json")
     ran = command(*words, "--trials", 3)

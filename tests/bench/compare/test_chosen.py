@@ -225,6 +225,7 @@ class Climb:
         (PLAIN.replace("# {self}", "# {text}"), False),
         (PLAIN.replace("return text", "return self"), False),
         (PLAIN.replace("        return", "    return"), False),
+        (PLAIN.replace("return text", "return text  # why"), False),
         (PLAIN + "this is no Python\n", False),
     ],
 )
@@ -232,6 +233,22 @@ def test_what_explains_code_is_none(changed: str, same: bool) -> None:
     """A run of before counts if nothing but comments, docstrings and empty lines have changed."""
     before, after = (digest_of({"climb": text.encode()}) for text in (PLAIN, changed))
     assert (before == after) is same
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "same"),
+    [
+        (b"x = 1 \\\n+ 2\n", b"x = 1 \\\n\n+ 2\n", False),
+        (b"x = 1\r# c\ny = 2\r\n", b"x = 1\ny = 2\n", True),
+        (b"a = 1\r# c\nb = 2\n'''t'''\nc = 3\n", b"a = 1\nb = 2\n", False),
+        ("# coding: latin-1\n'éé'; x = 1\n".encode("latin-1"), b"# none\nx = 1\n", False),
+        (b"\xef\xbb\xbf'''Why.'''\nx = 1\n", b"x = 1\n", True),
+        (b"x = '\\d'\n# c\n", b"x = '\\d'\n", True),
+    ],
+    ids=["continued", "line ends", "a lone return", "encoding", "mark", "odd escape"],
+)
+def test_code_as_others_write_it(before: bytes, after: bytes, same: bool) -> None:
+    assert (digest_of({"climb": before}) == digest_of({"climb": after})) is same
 
 
 def test_the_code_of_our_tuners_has_the_spaces_and_models_that_they_use() -> None:

@@ -216,7 +216,18 @@ def test_the_first_configs_of_a_run_say_what_it_had_found_by_then(count: int) ->
     assert first.best.tolist() == pytest.approx(whole.best[:count].tolist())
     assert first.found == pytest.approx(whole.best[:count].min(initial=math.inf))
     assert len(first.outcomes) == len(first.costs) == len(first.ended) == first.trials
+    assert first.time["search"] == pytest.approx(whole.time["search"] * first.trials / 5)
     assert math.isinf(runs.trace(math.inf, math.inf).first(1).found)
+
+
+def test_the_first_configs_are_in_proportion_to_the_trial_that_was_measured_again() -> None:
+    """Not to the fastest: 2 ms was measured again and took 3, so 4 ms count as 6."""
+    whole = replace(runs.trace(4e-3, 2e-3, 1e-3, found=3e-3), brief=2e-3)
+    assert whole.best.tolist() == pytest.approx([6e-3, 3e-3, 3e-3])
+    for count in (1, 2):
+        first = whole.first(count)
+        assert first.best.tolist() == pytest.approx(whole.best[:count].tolist())
+        assert first.found == pytest.approx([6e-3, 3e-3][count - 1])
 
 
 def test_what_was_measured_again_counts_in_the_end() -> None:

@@ -26,7 +26,8 @@ def part_figures(
     measured on, a row for each line, a ``cell`` for each line on each problem, ``crashes``,
     ``pictures``, the ``origin``, and ``earlier``, the runs that those which transfer learn from.
     ``two_for_one`` are the rows of lines and of those with two trials for one, after half of the
-    trials; empty where runs are replayed, which have such lines of their own, or transfer.
+    trials; empty for parts that are replayed, as they have such lines themselves, and for those on
+    transfer.
     Features of programs are ``without_estimates`` of the sketch, and thinking ``counts_programs``
     that are made: figures of old do not say so.
     """

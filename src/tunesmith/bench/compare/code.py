@@ -7,6 +7,7 @@ import hashlib
 import importlib.util
 import re
 import sys
+import warnings
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -21,7 +22,7 @@ Sources = dict[str, bytes]
 
 
 def digest_of(sources: Mapping[str, bytes]) -> str:
-    """A digest of what sources do: comments and docstrings may change."""
+    """A digest of what sources do: comments and docstrings on lines of their own may change."""
     digest = hashlib.sha256()
     for name, source in sorted(sources.items()):
         digest.update(name.encode() + b"\0" + _doing(source))
@@ -33,10 +34,12 @@ def _doing(source: bytes) -> bytes:
     """The lines that do something: neither empty ones, nor those of comments and of texts that
     stand alone, as docstrings do. All lines of a source that cannot be parsed."""
     try:
-        tree = ast.parse(source)
+        text = importlib.util.decode_source(source)
+        with warnings.catch_warnings(action="ignore"):
+            tree = ast.parse(text)
     except (SyntaxError, ValueError):
         return source
-    lines = source.split(b"\n")
+    lines = text.encode().split(b"\n")
     idle: set[int] = set()
     texts: set[int] = set()
     for node in ast.walk(tree):
@@ -50,6 +53,7 @@ def _doing(source: bytes) -> bytes:
         for number, line in enumerate(lines, 1)
         if number in texts
         or (number not in idle and line.strip() and not line.lstrip().startswith(b"#"))
+        or lines[number - 2].endswith(b"\\")  # an empty one ends a statement then
     )
 
 
@@ -117,8 +121,7 @@ def _file(name: str) -> Path | None:
 def _imports(source: str, package: str) -> Iterator[str]:
     """The names that may be modules, of all that a source imports.
 
-    Text that only looks like an import gives names that are no modules, or a module too many. It is
-    ten times as fast as parsing, and a comparison waits for it.
+    Text that only looks like an import gives names that are no modules, or a module too many.
     """
     for origin, names, modules in _IMPORT.findall(_COMMENT.sub(" ", source)):
         if modules:

@@ -117,9 +117,9 @@ class Results:
         return next((dict(machine) for machine in machines if machine), None)
 
     def origin(self) -> dict[str, Any]:
-        """Where figures of these runs come from: from the machine that did them, or most of them,
-        of all days and from all versions that did the runs. Those that do not say count as this
-        machine's, and those of old as of the last day of these."""
+        """Where figures of these runs come from: the machine that did most of those that name one,
+        else this one, and all days and versions of the runs. Measured runs without a date count as
+        of the last day of such, others as of today."""
         now = origin_now()
         each = [
             {

@@ -96,7 +96,8 @@ class Trace:
         return replace(self._scaled(1 / multiplier), multiplier=multiplier)
 
     def first(self, configs: int) -> Trace:
-        """The run as it was after its first configs, so many; by its real clock."""
+        """The run as if it had ended after so many configs, by its real clock; its ``time`` is in
+        proportion to theirs."""
         if configs >= len(self.ended):
             return self
         found = float(self.best[:configs].min(initial=math.inf))
@@ -104,8 +105,10 @@ class Trace:
         if math.isfinite(found):  # the trial's time that is in proportion to it
             then = float(self.seconds.min()) if self.brief is None else self.brief
             brief = found * then / self.found
+        share = configs / len(self.ended)
         return replace(
             self,
+            time={phase: seconds * share for phase, seconds in self.time.items()},
             ended=self.ended[:configs],
             seconds=self.seconds[:configs],
             outcomes=self.outcomes[:configs],

@@ -59,8 +59,10 @@ def of_tuners(summary: Summary, labels: Sequence[str]) -> Summary:
 
 
 def of_begun(summary: Summary) -> Summary:
-    """The part of a summary that is about the problems of which there are runs."""
+    """The part of a summary that is about the problems of which there are runs; all without any."""
     there = {cell.problem for cell in summary.cells if cell.traces}
+    if not there:
+        return summary
     return replace(
         summary,
         problems=[problem for problem in summary.problems if problem in there],

@@ -91,6 +91,11 @@ def test_what_is_found_at_shares_of_the_space(part: ReplayPart, tmp_path: Path) 
     assert "search-replay-surrogate-boxes.svg" in pictures
     page = prose(section(data))
     assert "of the space, in % of the best on record:" in page
+    visited = "trials ÷ configs of the space is the share that was visited: one has 144."
+    assert visited in page
+    without_charts = prose(section({**data, "pictures": {}}))
+    assert "of the space, in % of the best on record:" in without_charts
+    assert visited not in without_charts
     assert "these are random search still, as so many random configs come first: ours (20)." in page
     for row in data["lines"]:
         assert row.pop("start") == (20 if row["line"] == "ours" else 0)
@@ -150,6 +155,10 @@ def test_a_part_where_most_configs_fail_has_no_scores(part: ReplayPart, tmp_path
     data, pictures = figures(part, tmp_path / "scored", runs)
     assert any("scores" in name for name in pictures)
     assert "| score |" in section(data)
+    for row, (score, error) in zip(data["lines"], ((0.5, 0.123), (0.25, 0.0)), strict=True):
+        row["score"], row["score_std"] = score, error
+    assert line_of(section(data), "ours")[1] == "0.50 ± 0.12"
+    assert line_of(section(data), "theirs")[1] == "0.25 ± 0.00"
     data, pictures = figures(replace(part, scored=False), tmp_path / "not", runs)
     assert not any("scores" in name for name in pictures)
     page = section({**data, "part": "surrogate-template"})
