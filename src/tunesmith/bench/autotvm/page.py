@@ -18,6 +18,7 @@ from tunesmith.bench.autotvm.experiments import BATCH, PARTS
 from tunesmith.bench.autotvm.lines import FROM_NOTHING
 from tunesmith.bench.autotvm.product import of_most_trials, size_of
 from tunesmith.bench.autotvm.product_row import ALONE, SHARES
+from tunesmith.bench.autotvm.speed import CANDIDATES, FEATURES_WANTED
 from tunesmith.bench.autotvm.wanted import wanted_rows
 from tunesmith.bench.compare.recorded_task import TAUGHT
 from tunesmith.bench.pages.figure_files import (
@@ -104,6 +105,7 @@ def write_models_page(folder: Path, figures: Mapping[str, Any]) -> str:
             machine: (together([row["origin"] for row in rows]), rows, programs.get(machine, ()))
             for machine, rows in _on_each_machine(figures["speed"]).items()
         },
+        affordable=2 * FEATURES_WANTED / CANDIDATES,
         shares=SHARES,
         operators=max(Counter(row["network"] for row in product).values(), default=0),
         worth=_worth(product),
