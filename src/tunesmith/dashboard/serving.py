@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 _THREADS = 8
 
+# Seconds that open connections have to end; after that they end with the process.
+_CLOSING = 1.0
+
 
 def check_installed() -> None:
     """Raise `MissingDependencyError` unless the libraries of the dashboard are there."""
@@ -92,7 +95,9 @@ def serve(
         try:
             thread.join()
         finally:
-            server.close()
+            # In its own thread, which must not find a closed socket among those that it waits for.
+            server.trigger.pull_trigger(server.close)
+            thread.join(_CLOSING)
 
 
 def _address(listening: socket.socket, place: Place) -> str:
