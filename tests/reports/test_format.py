@@ -160,6 +160,11 @@ def test_columns_have_as_many_decimals_as_asked_for() -> None:
     assert fmt.decimal(0.4, 0) == "0"
 
 
+def test_a_number_with_its_error() -> None:
+    assert fmt.decimal_with_error(1234.5, 0.125) == "1,234.50 ± 0.12"
+    assert fmt.decimal_with_error(None, None) == fmt.NOTHING
+
+
 def test_count_separates_thousands() -> None:
     assert fmt.count(1234567) == "1,234,567"
 

@@ -103,6 +103,11 @@ def decimal(value: float | None, digits: int = 2) -> str:
     return NOTHING if value is None else f"{value:,.{digits}f}"
 
 
+def decimal_with_error(value: float | None, error: float | None) -> str:
+    """A number and its standard error with two decimals each: 0.93 ± 0.02."""
+    return NOTHING if value is None else f"{decimal(value)} ± {decimal(error)}"
+
+
 def gain(baseline: float | None, value: float | None) -> str:
     """The speedup over the baseline, both in seconds: 2.87×."""
     if baseline is None or value is None or not (math.isfinite(baseline) and 0 < value < math.inf):

@@ -96,8 +96,8 @@ class Trace:
         return replace(self._scaled(1 / multiplier), multiplier=multiplier)
 
     def first(self, configs: int) -> Trace:
-        """The run as if it had ended after so many configs, by its real clock; its ``time`` is in
-        proportion to theirs."""
+        """The run as if it had ended after so many ``configs``, which all count by its real clock:
+        what it had ``found`` by then, and their share of its ``time``, in seconds."""
         if configs >= len(self.ended):
             return self
         found = float(self.best[:configs].min(initial=math.inf))

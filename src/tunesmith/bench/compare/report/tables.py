@@ -131,9 +131,8 @@ def _cells(row: Row) -> list[str]:
 
 def _scores(row: Row) -> tuple[str, str]:
     """With the standard deviation, and matched."""
-    if row["score"] is None:
-        return fmt.NOTHING, fmt.NOTHING
-    return f"{row['score']:.2f} ± {row['score_std']:.2f}", f"{row['score_matched']:.2f}"
+    score = fmt.decimal_with_error(row["score"], row["score_std"])
+    return score, fmt.decimal(row["score_matched"])
 
 
 def _about(problem: Row, rows: Sequence[Row]) -> str:

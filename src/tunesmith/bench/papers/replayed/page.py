@@ -77,7 +77,7 @@ def _lines(data: Data) -> str:
         rows.append(
             [
                 row["line"],
-                *([_score(row)] if scored else []),
+                *([fmt.decimal_with_error(row["score"], row["score_std"])] if scored else []),
                 parts.with_error(best),
                 fmt.percent(row["reached"], 0),
                 fmt.count(row["runs"]),
@@ -87,11 +87,6 @@ def _lines(data: Data) -> str:
             ]
         )
     return table((head[0], "score", *head[1:]) if scored else head, rows)
-
-
-def _score(row: Mapping[str, Any]) -> str:
-    score = fmt.decimal(row["score"])
-    return score if score == fmt.NOTHING else f"{score} ± {fmt.decimal(row['score_std'])}"
 
 
 def _runs_on_each(data: Data, line: str) -> int:
