@@ -52,14 +52,27 @@ def derivatives_of_all_pairs(values: Array, predictions: Array) -> tuple[Array, 
     return first, second
 
 
-def test_the_derivatives_are_those_of_all_pairs() -> None:
+@pytest.mark.parametrize("count", [1, 2, 127, 128, 129, 300])
+@pytest.mark.parametrize("scale", [3.0, 60.0])
+def test_the_derivatives_are_those_of_all_pairs(count: int, scale: float) -> None:
     rng = np.random.default_rng(0)
-    values = np.round(rng.random(300), 2)  # with ties
-    predictions = 3.0 * rng.standard_normal(300)
+    values = np.round(rng.random(count), 2)  # with ties
+    predictions = np.round(scale * rng.standard_normal(count), 3)
     first, second = RankPairs(values).derivatives(predictions)
     expected_first, expected_second = derivatives_of_all_pairs(values, predictions)
-    np.testing.assert_allclose(first, expected_first, atol=1e-3)
-    np.testing.assert_allclose(second, expected_second, atol=1e-3)
+    np.testing.assert_allclose(first, expected_first, atol=1e-5)
+    np.testing.assert_allclose(second, np.maximum(expected_second, 1e-6), atol=1e-5)
+
+
+def test_many_points_are_compared_within_parts() -> None:
+    rng = np.random.default_rng(0)
+    values, predictions = rng.random(3000), rng.standard_normal(3000)
+    first, second = _RankObjective(values, None)(predictions, None)
+    for part in (slice(0, None, 2), slice(1, None, 2)):
+        expected = RankPairs(values[part]).derivatives(predictions[part])
+        np.testing.assert_array_equal((first[part], second[part]), expected)
+    all_pairs, _ = derivatives_of_all_pairs(values, predictions)
+    np.testing.assert_allclose(first, all_pairs, atol=0.1)
 
 
 def test_three_points_by_hand() -> None:

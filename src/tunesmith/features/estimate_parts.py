@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
-PARTS = ("moving", "l2", "l3", "memory", "imbalance", "regions")
+PARTS = ("computing", "moving", "l2", "l3", "memory", "imbalance", "regions")
 """The names of what ``Parts.numbers`` has."""
 
 
@@ -33,17 +33,13 @@ class Parts:
     regions: float = 0.0
 
     def numbers(self) -> tuple[float, ...]:
-        """A number for each of ``PARTS``: the share of the cycles that move data, those of the
-        bytes that come from each level, the logarithm to base 2 of the imbalance, and the regions.
-
-        They are shares, as cycles themselves are in the estimate, and those of different processors
-        do not compare.
+        """A number for each of ``PARTS``: the logarithms to base 2 of 1 and the cycles, of 1 and
+        the bytes of each level, and of the imbalance, and the regions. What is infinite counts as
+        nothing.
         """
-        total = sum(self.bytes) or 1.0
-        work = self.computing + self.moving
+        amounts = (self.computing, self.moving, *self.bytes)
         return (
-            self.moving / work if 0.0 < work < math.inf else 0.0,
-            *(each / total for each in self.bytes),
+            *(math.log2(1.0 + amount) if amount < math.inf else 0.0 for amount in amounts),
             math.log2(self.imbalance),
             self.regions,
         )

@@ -1,22 +1,23 @@
 """Gradient-boosted trees ("Learning to Optimize Tensor Programs", section 3.1), which XGBoost grows
 by the objectives of its section 3.2.
 
-The paper's rank loss (equation 2) sums over all pairs of points. Here a point is compared with bins
-of predictions instead: the loss of a pair depends smoothly on the difference of its predictions, so
-a round of boosting over n points costs n times the number of bins, not n times n.
+The rank loss (equation 2) sums over all pairs of points, so a round of boosting over n points costs
+n times n. More than 2,048 points of a task are split, and pairs are those within a part.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from tunesmith.errors import MissingDependencyError, UsageError, first_line
 from tunesmith.models.cost_model import Objective, Prediction
+from tunesmith.models.groups import members_of
 from tunesmith.models.trees import DEEPEST, Trees
 
 Array = npt.NDArray[np.float64]
@@ -45,8 +46,11 @@ class Growth:
 # The least gain of a split.
 _LEAST_GAIN = 1e-4
 
-# Bins of predictions in the rank objective.
-_BINS = 48
+# Of more points of a group than these, not all are compared with each other.
+_ALL_PAIRS = 2048
+
+# How many points are compared with those below them at a time: their chances stay in the cache.
+_ROWS = 128
 
 # So many points that work, among more that fail, weigh enough for a leaf of their own: each a
 # quarter in the beginning.
@@ -143,16 +147,14 @@ def _base_score(written: str) -> float:
 
 
 class _RankObjective:
-    """Equation 2 for XGBoost, over the pairs within each group."""
+    """Equation 2 for XGBoost, over the pairs within each group, or each part of a large one."""
 
     def __init__(self, values: Array, groups: Groups | None) -> None:
         numbers = np.zeros(len(values), dtype=np.int64) if groups is None else groups
-        order = np.argsort(numbers, kind="stable")
-        ends = np.flatnonzero(np.diff(numbers[order])) + 1
         self._count = len(values)
         self._failing = int(np.count_nonzero(values <= values.min()))
         self._working = self._count - self._failing
-        self._members = [(those, RankPairs(values[those])) for those in np.split(order, ends)]
+        self._members = [(those, RankPairs(values[those])) for those in _compared(numbers)]
 
     def __call__(self, predictions: Array, _: Any) -> tuple[Array, Array]:
         first, second = np.empty(self._count), np.empty(self._count)
@@ -171,51 +173,66 @@ class _RankObjective:
         return (self._working / _ENOUGH) ** 2
 
 
+def _compared(groups: Groups) -> Iterator[npt.NDArray[np.intp]]:
+    """The points of each group, or of one with too many, of each of its parts: every so many-th of
+    its points, as those that were measured about the same time are alike."""
+    for those in members_of(groups):
+        parts = -(-len(those) // _ALL_PAIRS)
+        yield from (those[first::parts] for first in range(parts))
+
+
 class RankPairs:
     """All pairs of points with different ``values``, shape (n,)."""
 
     def __init__(self, values: Array) -> None:
         self._order = np.argsort(values, kind="stable")
         ordered = values[self._order]
-        # Of each point in order: how many are below it, and how many are not above it.
-        self._below = np.searchsorted(ordered, ordered, side="left")
-        self._not_above = np.searchsorted(ordered, ordered, side="right")
+        below = np.searchsorted(ordered, ordered, side="left")
+        self._blocks = [
+            _Block.of(slice(first, first + _ROWS), below[first : first + _ROWS])
+            for first in range(0, len(values), _ROWS)
+        ]
 
     def derivatives(self, predictions: Array) -> tuple[Array, Array]:
         """The first and second derivatives of equation 2 by each prediction, shape (n,) each.
 
         The loss of a pair is log(1 + exp(-(f_i - f_j))) if value i is above value j. The sums over
-        the pairs of a point are divided by the number of points. They are exact if all predictions
-        of a bin are equal.
+        the pairs of a point are divided by the number of points.
         """
-        given = predictions[self._order]
-        count = len(given)
-        width = float(np.ptp(given)) / _BINS or 1.0
-        bins = np.minimum(((given - given.min()) / width).astype(np.intp), _BINS - 1)
-        members = np.bincount(bins, minlength=_BINS)
-        centres = np.bincount(bins, weights=given, minlength=_BINS) / np.maximum(members, 1)
-        # counts[i, b]: how many of the first i points are in bin b.
-        counts = np.zeros((count + 1, _BINS), dtype=np.float32)
-        counts[np.arange(1, count + 1), bins] = 1.0
-        np.cumsum(counts, axis=0, out=counts)
-        lower: Floats = counts[self._below]
-        higher: Floats = counts[-1] - counts[self._not_above]
-        # The probability, by the model, that a point of the bin is better.
-        apart: Floats = (given[:, None] - centres).astype(np.float32)
-        above: Floats = np.float32(1.0) / (np.float32(1.0) + np.exp(apart))
-        not_above: Floats = np.float32(1.0) - above
-        slope = _summed(higher, not_above) - _summed(lower, above)
-        curvature = _summed(lower + higher, above * not_above)
-        first, second = np.empty(count), np.empty(count)
-        first[self._order] = slope / count
-        second[self._order] = np.maximum(curvature / count, _LEAST_CURVATURE)
+        given = predictions[self._order].astype(np.float32)
+        slope, curvature = np.zeros(len(given)), np.zeros(len(given))
+        for block in self._blocks:
+            # The probability, by the model, that the one below is better.
+            with np.errstate(over="ignore"):  # infinite where it is none
+                chances = np.exp(given[block.points, None] - given[: block.end])
+            chances += np.float32(1.0)
+            np.reciprocal(chances, out=chances)
+            chances[:, block.start :] *= block.is_below
+            slope[block.points] -= chances.sum(axis=1)
+            slope[: block.end] += chances.sum(axis=0)
+            chances -= chances * chances
+            curvature[block.points] += chances.sum(axis=1)
+            curvature[: block.end] += chances.sum(axis=0)
+        first, second = np.empty(len(given)), np.empty(len(given))
+        first[self._order] = slope / len(given)
+        second[self._order] = np.maximum(curvature / len(given), _LEAST_CURVATURE)
         return first, second
 
 
-def _summed(counts: Floats, chances: Floats) -> Array:
-    """The sums of the products over the bins, shape (n,)."""
-    sums: Array = np.einsum("ij,ij->i", counts, chances).astype(np.float64)
-    return sums
+class _Block(NamedTuple):
+    """The pairs of some ``points`` with those below them, by their places in order of value: all
+    before ``start``, and from there to ``end`` those that ``is_below`` says with a 1."""
+
+    points: slice
+    start: int
+    end: int
+    is_below: Floats
+
+    @classmethod
+    def of(cls, points: slice, below: npt.NDArray[np.intp]) -> Self:
+        """``below`` is how many are below each of the points."""
+        start, end = int(below[0]), int(below[-1])
+        return cls(points, start, end, (np.arange(start, end) < below[:, None]).astype(np.float32))
 
 
 def _xgboost() -> Any:

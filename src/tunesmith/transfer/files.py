@@ -13,7 +13,7 @@ from tunesmith.transfer.model import GlobalModel
 from tunesmith.whole_file import write_whole
 
 FORMAT = "tunesmith-model"
-VERSION = 1
+VERSION = 2
 """Changes with the format, and with what the columns of ``Encoding`` mean."""
 
 

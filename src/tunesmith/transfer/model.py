@@ -22,6 +22,7 @@ import numpy.typing as npt
 from tunesmith.errors import TunesmithError, UsageError
 from tunesmith.measure.task.problem import TaskProblem
 from tunesmith.models.boosted_trees import BoostedTrees, Growth
+from tunesmith.models.groups import members_of
 from tunesmith.models.trees import Trees
 from tunesmith.problem import Problem
 from tunesmith.space import Config
@@ -231,7 +232,7 @@ def _targets(bases: Array, seconds: Array, tasks: npt.NDArray[np.int64]) -> tupl
     succeeded = timed(seconds) & possible
     corrections = np.where(possible, bases, 0.0) - np.log2(np.where(succeeded, seconds, math.nan))
     values, weights = np.zeros(len(bases)), np.zeros(len(bases))
-    for those in _members(tasks):
+    for those in members_of(tasks):
         valid = those[succeeded[those]]
         if not len(valid) or (len(valid) > 1 and not np.ptp(seconds[valid]) > 0.0):
             continue
@@ -244,10 +245,3 @@ def _targets(bases: Array, seconds: Array, tasks: npt.NDArray[np.int64]) -> tupl
         weights[those] /= math.sqrt(len(those))
     weights[~possible] = 0.0
     return values, weights
-
-
-def _members(tasks: npt.NDArray[np.int64]) -> list[npt.NDArray[np.intp]]:
-    """The places of each task's trials."""
-    order = np.argsort(tasks, kind="stable")
-    ends = np.flatnonzero(np.diff(tasks[order])) + 1
-    return np.split(order, ends)

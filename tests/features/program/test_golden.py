@@ -37,7 +37,7 @@ def row(sizes: Row, annotation: Row, touched: Row, reuse: Row, strides: Row) -> 
     numbers = [*sizes, *annotation]
     for each in (touched, reuse, strides):
         numbers += [*each, 0, 0]  # there are three buffers of five
-    return [*numbers, 0, 0, 0, 0, 0, 0, 0]  # no estimate
+    return [*numbers, 0, 0, 0, 0, 0, 0, 0, 0]  # no estimate
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def stairs(*steps: tuple[int, float]) -> list[float]:
 )
 def test_context_relations(made: Any, relations: Sequence[Row]) -> None:
     found = features(made())["context-relation"]
-    assert found.shape == (5 * 2 * 20 + 7,)
+    assert found.shape == (5 * 2 * 20 + 8,)
     expected = np.log2(np.array(relations) + 1.0)
     np.testing.assert_allclose(found[:120].reshape(6, 20), expected, rtol=1e-12)
     assert not found[120:].any(), "there are three buffers, and no estimate"

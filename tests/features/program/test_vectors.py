@@ -6,6 +6,7 @@ import numpy as np
 
 from tests.features.program.test_context import PRODUCT
 from tunesmith.compiler.loop_nest import LoopNest
+from tunesmith.features.estimate_parts import PARTS
 from tunesmith.features.program import PROGRAM_FEATURES, loop_context, program_features
 from tunesmith.features.program.vectors import (
     ESTIMATE_COLUMNS,
@@ -35,7 +36,7 @@ def test_loops_that_do_not_touch_a_buffer_do_not_count() -> None:
     assert (relation(np.empty(0), np.empty(0)) == 0.0).all()
 
 
-BY_MODEL = np.array([-10.0, 0.5, 0.25, 0.0, 0.75, 1.0, 2.0])
+BY_MODEL = np.array([-10.0, 5.0, 0.5, 0.25, 0.0, 0.75, 1.0, 2.0])
 
 
 def test_thresholds_are_spaced_by_the_logarithm() -> None:
@@ -44,8 +45,8 @@ def test_thresholds_are_spaced_by_the_logarithm() -> None:
 
 def test_the_relations_of_a_product() -> None:
     vector = context_relation(CONTEXT, by_model=BY_MODEL)
-    assert vector[-7:].tolist() == BY_MODEL.tolist()
-    vector = vector[:-7].reshape(5, 2, 20)
+    assert vector[-8:].tolist() == BY_MODEL.tolist()
+    vector = vector[:-8].reshape(5, 2, 20)
     # The result: 32 of 1 element, which the innermost loop touches, and of all 32.
     np.testing.assert_allclose(vector[0, 0], np.log2(33.0))
     # All 32 outer steps touch one element of it.
@@ -58,11 +59,11 @@ def test_the_relations_of_a_product() -> None:
 
 def test_the_rows_of_a_product() -> None:
     flat = flat_loop_context(CONTEXT, by_model=BY_MODEL)
-    assert flat.shape == (16 * (14 + 3 * 5 + 7),)
+    assert flat.shape == (16 * (14 + 3 * 5 + 8),)
     rows = flat.reshape(16, -1)
     np.testing.assert_allclose(rows[0, :3], np.log2([5.0, 2.0, 513.0]))
     np.testing.assert_allclose(rows[2, :3], np.log2([17.0, 33.0, 17.0]))
-    assert (rows[:3, -7:] == BY_MODEL).all()
+    assert (rows[:3, -8:] == BY_MODEL).all()
     assert (rows[3:] == 0.0).all()
 
 
@@ -75,8 +76,8 @@ def test_a_program_without_loops_has_as_many() -> None:
 
 
 def test_an_estimate_is_a_logarithm() -> None:
-    assert program_features(CONTEXT, 0.25)["context-relation"][-7] == -2.0
-    assert program_features(CONTEXT, None)["context-relation"][-7] == 0.0
+    assert program_features(CONTEXT, 0.25)["context-relation"][-8] == -2.0
+    assert program_features(CONTEXT, None)["context-relation"][-8] == 0.0
 
 
 def test_its_parts_follow() -> None:
@@ -86,7 +87,7 @@ def test_its_parts_follow() -> None:
 
 
 def test_where_the_estimate_is() -> None:
-    without, given = program_features(CONTEXT), program_features(CONTEXT, 0.25, (1.0,) * 6)
+    without, given = program_features(CONTEXT), program_features(CONTEXT, 0.25, (1.0,) * len(PARTS))
     for kind in PROGRAM_FEATURES:
         columns = ESTIMATE_COLUMNS[kind]
         differ = np.flatnonzero(without[kind] != given[kind])

@@ -155,7 +155,7 @@ def test_what_making_them_took_is_known() -> None:
 
 def test_nothing_is_asked_for() -> None:
     cache = ProgramFeatureCache(TASK.operator, TASK.target, Faulty())  # type: ignore[arg-type]
-    assert cache.of([], "context-relation").shape == (0, 207)
+    assert cache.of([], "context-relation").shape == (0, 208)
 
 
 def test_equal_programs_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:

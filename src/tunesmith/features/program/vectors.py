@@ -44,7 +44,7 @@ def program_features(
 def flat_loop_context(context: LoopContext, by_model: Array) -> Array:
     """The rows of all loops, one after the other ("flattened AST" in figure 9).
 
-    Shape (16 loops × (14 + 3 × 5 buffers + 7),). Each row ends with ``by_model``.
+    Shape (16 loops × (14 + 3 × 5 buffers + 8),). Each row ends with ``by_model``.
     """
     rows = np.column_stack(
         [
@@ -62,7 +62,7 @@ def flat_loop_context(context: LoopContext, by_model: Array) -> Array:
 
 
 def context_relation(context: LoopContext, by_model: Array) -> Array:
-    """Relations between axes of the context (section 4): shape (5 buffers × 2 × 20 + 7,).
+    """Relations between axes of the context (section 4): shape (5 buffers × 2 × 20 + 8,).
 
     For each buffer: the most reuse, and the largest product of outer lengths, among the loops that
     touch fewer elements of it than each threshold. The last ones are ``by_model``.
