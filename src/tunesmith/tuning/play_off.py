@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from tunesmith.measurement import Candidate, Measurement, Outcome
 from tunesmith.problem import Measurer
+from tunesmith.tuning.checking import checked
 from tunesmith.tuning.incumbents import Incumbents
 
 # Each round runs every contestant once, in turn.
@@ -57,7 +58,7 @@ def hold(
         return counted
     for _ in range(MOST):
         again = measurer.play_off(planned.candidates, planned.rounds)
-        found = verdicts([measurement.checked() for measurement in again])
+        found = verdicts(checked(again))
         counted += found
         for candidate in planned.candidates:
             trials.pop(candidate, None)

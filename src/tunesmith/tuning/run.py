@@ -23,6 +23,7 @@ from tunesmith.tuners import Tuner
 from tunesmith.tuners.short_runs import short_run
 from tunesmith.tuning import play_off
 from tunesmith.tuning.branches import Branches, resume, sketch_of
+from tunesmith.tuning.checking import checked
 from tunesmith.tuning.clock import RunClock
 from tunesmith.tuning.deadline import Deadline
 from tunesmith.tuning.incumbents import Incumbents
@@ -186,7 +187,7 @@ class TuningRun:
 
     def _collect(self, recorder: Recorder) -> None:
         collected = self.measurer.collect(self.deadline.time_to_wait())
-        measurements = [measurement.checked() for measurement in collected]
+        measurements = checked(collected)
         if measurements:
             try:
                 with self.clock.bookkeeping():

@@ -15,8 +15,9 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -70,22 +71,21 @@ def loop_context(nest: LoopNest) -> LoopContext:
     lengths = np.array([nest.loops[number].extent for number in chain], dtype=np.float64)
     kinds = [nest.loops[number].annotation for number in chain]
     buffers = _ordered_buffers(nest, chain)
-    touched, reuse, strides = (np.zeros((len(chain), len(buffers))) for _ in range(3))
-    for place, number in enumerate(chain):
-        for column, buffer in enumerate(buffers):
-            inside = [
-                access
-                for access in nest.accesses
-                if access.buffer == buffer and number in access.path
-            ]
-            if not inside:
+    touched, totals, strides = (np.zeros((len(chain), len(buffers))) for _ in range(3))
+    mains = np.zeros_like(totals)  # the most accesses, which say what the stride is
+    places = {number: place for place, number in enumerate(chain)}
+    columns = {buffer: column for column, buffer in enumerate(buffers)}
+    for access in nest.accesses:
+        column = columns.get(access.buffer)
+        for step in () if column is None else _steps_around(nest, access):
+            place = places.get(step.loop)
+            if place is None:
                 continue
-            total = sum(_accesses(nest, access, number) for access in inside)
-            most = max(_touched(nest, access, number) for access in inside)
-            touched[place, column] = most
-            reuse[place, column] = total / most
-            main = max(inside, key=lambda access: _accesses(nest, access, number))
-            strides[place, column] = main.strides[main.path.index(number)]
+            at = place, column
+            totals[at] += step.accesses
+            touched[at] = max(touched[at], step.touched)
+            if step.accesses > mains[at]:
+                mains[at], strides[at] = step.accesses, step.stride
     whole = np.cumprod(lengths)
     return LoopContext(
         lengths=lengths,
@@ -96,7 +96,7 @@ def loop_context(nest: LoopNest) -> LoopContext:
         bottom_up=np.cumprod(lengths[::-1])[::-1].astype(np.float64),
         buffers=buffers,
         touched=touched,
-        reuse=reuse,
+        reuse=np.divide(totals, touched, out=np.zeros_like(totals), where=touched > 0.0),
         strides=strides,
     )
 
@@ -117,14 +117,23 @@ def _steps(nest: LoopNest, path: Sequence[int]) -> int:
     return math.prod(nest.loops[number].extent for number in path)
 
 
-def _accesses(nest: LoopNest, access: Access, loop: int) -> int:
-    """How many elements all steps of a loop load or store."""
-    inside = access.path[access.path.index(loop) :]
-    return _steps(nest, inside) * access.count * access.lanes
+class _Around(NamedTuple):
+    """What all steps of a loop around an access do: how many elements they load or store, and how
+    many different ones: those of the box around them, if they are not fewer."""
+
+    loop: int
+    accesses: int
+    touched: int
+    stride: int
 
 
-def _touched(nest: LoopNest, access: Access, loop: int) -> int:
-    """How many different elements: those of the box around them, if they are not fewer."""
-    spans = access.spans[access.path.index(loop) :]
-    box: int = math.prod((access.widths + spans.sum(axis=0)).tolist())
-    return max(1, min(box, _accesses(nest, access, loop), nest.buffers[access.buffer].elements))
+def _steps_around(nest: LoopNest, access: Access) -> Iterator[_Around]:
+    """The loops around an access, innermost first."""
+    elements = nest.buffers[access.buffer].elements
+    accesses, widths = access.count * access.lanes, access.widths.tolist()
+    loops = zip(access.path, access.strides, access.spans.tolist(), strict=True)
+    for loop, stride, spans in reversed([*loops]):
+        accesses *= nest.loops[loop].extent
+        widths = [width + span for width, span in zip(widths, spans, strict=True)]
+        touched = max(1, min(math.prod(widths), accesses, elements))
+        yield _Around(loop, accesses, touched, stride)
