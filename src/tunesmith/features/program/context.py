@@ -76,12 +76,10 @@ def loop_context(nest: LoopNest) -> LoopContext:
     places = {number: place for place, number in enumerate(chain)}
     columns = {buffer: column for column, buffer in enumerate(buffers)}
     for access in nest.accesses:
-        column = columns.get(access.buffer)
-        for step in () if column is None else _steps_around(nest, access):
-            place = places.get(step.loop)
-            if place is None:
+        for step in _steps_around(nest, access):
+            if access.buffer not in columns or step.loop not in places:
                 continue
-            at = place, column
+            at = places[step.loop], columns[access.buffer]
             totals[at] += step.accesses
             touched[at] = max(touched[at], step.touched)
             if step.accesses > mains[at]:
