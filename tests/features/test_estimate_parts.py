@@ -45,7 +45,8 @@ def test_what_a_machine_is_asked_for() -> None:
 
 def test_nothing_noted_is_finite() -> None:
     assert np.isfinite(Parts().numbers()).all()
-    assert np.isfinite(Parts(computing=math.inf).numbers()).all()
+    endless = Parts(computing=math.inf, moving=math.inf, bytes=[math.inf, 0.0, 3.0])
+    assert endless.numbers() == (0.0, 0.0, 0.0, 0.0, 2.0, 0.0, 0.0)
     assert len(Parts().numbers()) == len(PARTS)
 
 
@@ -72,6 +73,9 @@ def test_each_sketch_says_what_its_estimates_are_made_of(
             continue
         assert np.isfinite(parts[known]).all()
         assert (parts[known] >= 0.0).all()
+        assert (parts[known] < 64.0).all(), "logarithms"
+        cycles = parts[:, [PARTS.index("computing"), PARTS.index("moving")]]
+        assert (cycles[known].max(axis=1) > 0.0).all()
         again = problem.estimates_with_parts(configs[::-1])[1][::-1]
         np.testing.assert_array_equal(parts, again, "whatever was estimated before")
 

@@ -64,15 +64,24 @@ def test_the_derivatives_are_those_of_all_pairs(count: int, scale: float) -> Non
     np.testing.assert_allclose(second, np.maximum(expected_second, 1e-6), atol=1e-5)
 
 
-def test_many_points_are_compared_within_parts() -> None:
+def test_failures_beyond_a_block_are_ties() -> None:
     rng = np.random.default_rng(0)
-    values, predictions = rng.random(3000), rng.standard_normal(3000)
-    first, second = _RankObjective(values, None)(predictions, None)
-    for part in (slice(0, None, 2), slice(1, None, 2)):
-        expected = RankPairs(values[part]).derivatives(predictions[part])
-        np.testing.assert_array_equal((first[part], second[part]), expected)
-    all_pairs, _ = derivatives_of_all_pairs(values, predictions)
-    np.testing.assert_allclose(first, all_pairs, atol=0.1)
+    values = np.concatenate([np.zeros(200), rng.random(150)])
+    predictions = rng.standard_normal(350)
+    found = RankPairs(values).derivatives(predictions)
+    np.testing.assert_allclose(found, derivatives_of_all_pairs(values, predictions), atol=1e-6)
+
+
+@pytest.mark.parametrize(("count", "parts"), [(2048, 1), (2049, 2), (5000, 3)])
+def test_many_points_of_a_group_are_compared_within_parts(count: int, parts: int) -> None:
+    rng = np.random.default_rng(0)
+    groups = rng.permutation(np.repeat([3, 7], [40, count]))
+    small, large = np.flatnonzero(groups == 3), np.flatnonzero(groups == 7)
+    values, predictions = rng.random(len(groups)), rng.standard_normal(len(groups))
+    found = np.array(_RankObjective(values, groups)(predictions, None))
+    for those in (small, *(large[part::parts] for part in range(parts))):
+        expected = RankPairs(values[those]).derivatives(predictions[those])
+        np.testing.assert_array_equal(found[:, those], expected)
 
 
 def test_three_points_by_hand() -> None:

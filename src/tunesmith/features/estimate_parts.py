@@ -33,9 +33,9 @@ class Parts:
     regions: float = 0.0
 
     def numbers(self) -> tuple[float, ...]:
-        """A number for each of ``PARTS``: the logarithms to base 2 of 1 and the cycles, of 1 and
-        the bytes of each level, and of the imbalance, and the regions. What is infinite counts as
-        nothing.
+        """A number for each of ``PARTS``: the logarithms to base 2 of 1 + the cycles that compute
+        and that move data, and of 1 + the bytes from each level; that of the imbalance; and the
+        regions. Infinite amounts count as 0. Those of CPUs and GPUs do not compare.
         """
         amounts = (self.computing, self.moving, *self.bytes)
         return (

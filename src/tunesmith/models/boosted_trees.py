@@ -2,7 +2,8 @@
 by the objectives of its section 3.2.
 
 The rank loss (equation 2) sums over all pairs of points, so a round of boosting over n points costs
-n times n. More than 2,048 points of a task are split, and pairs are those within a part.
+n times n. More than 2,048 points of a task are split into parts of at most so many, and pairs are
+those within a part.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ _LEAST_GAIN = 1e-4
 # Of more points of a group than these, not all are compared with each other.
 _ALL_PAIRS = 2048
 
-# How many points are compared with those below them at a time: their chances stay in the cache.
+# How many points are compared with those below them at a time: what is computed fits in a cache.
 _ROWS = 128
 
 # So many points that work, among more that fail, weigh enough for a leaf of their own: each a
@@ -159,8 +160,7 @@ class _RankObjective:
     def __call__(self, predictions: Array, _: Any) -> tuple[Array, Array]:
         first, second = np.empty(self._count), np.empty(self._count)
         for those, pairs in self._members:
-            of_group = np.asarray(predictions[those], dtype=np.float64)
-            first[those], second[those] = pairs.derivatives(of_group)
+            first[those], second[those] = pairs.derivatives(predictions[those])
         return first, second
 
     @property
@@ -203,7 +203,7 @@ class RankPairs:
         slope, curvature = np.zeros(len(given)), np.zeros(len(given))
         for block in self._blocks:
             # The probability, by the model, that the one below is better.
-            with np.errstate(over="ignore"):  # infinite where it is none
+            with np.errstate(over="ignore"):  # infinity stands for a chance of 0
                 chances = np.exp(given[block.points, None] - given[: block.end])
             chances += np.float32(1.0)
             np.reciprocal(chances, out=chances)

@@ -10,7 +10,7 @@ from tunesmith.measurement import Measurement
 
 _LOGGER = logging.getLogger("tunesmith")
 
-# Seconds that no call takes: more than the age of the universe. Costs have units of their own.
+# Seconds that no call takes: twice the age of the universe. Costs have units of their own.
 _ASTRONOMICAL = 1e18
 
 
@@ -26,7 +26,7 @@ def checked(reported: Iterable[Measurement]) -> list[Measurement]:
 @cache
 def _warn() -> None:
     _LOGGER.warning(
-        "tunesmith: a call of more than %.0e seconds is reported; it counts: unless it is a cost, "
+        "tunesmith: a call of %.0e seconds or more is reported; it counts: unless it is a cost, "
         "correct what measured it",
         _ASTRONOMICAL,
     )

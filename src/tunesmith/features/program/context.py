@@ -72,12 +72,14 @@ def loop_context(nest: LoopNest) -> LoopContext:
     kinds = [nest.loops[number].annotation for number in chain]
     buffers = _ordered_buffers(nest, chain)
     touched, totals, strides = (np.zeros((len(chain), len(buffers))) for _ in range(3))
-    mains = np.zeros_like(totals)  # the most accesses, which say what the stride is
+    mains = np.zeros_like(totals)  # of the access with the most, whose stride counts
     places = {number: place for place, number in enumerate(chain)}
     columns = {buffer: column for column, buffer in enumerate(buffers)}
     for access in nest.accesses:
+        if access.buffer not in columns:
+            continue
         for step in _steps_around(nest, access):
-            if access.buffer not in columns or step.loop not in places:
+            if step.loop not in places:
                 continue
             at = places[step.loop], columns[access.buffer]
             totals[at] += step.accesses
@@ -116,8 +118,11 @@ def _steps(nest: LoopNest, path: Sequence[int]) -> int:
 
 
 class _Around(NamedTuple):
-    """What all steps of a loop around an access do: how many elements they load or store, and how
-    many different ones: those of the box around them, if they are not fewer."""
+    """What all steps of a loop around an access do.
+
+    They load or store ``accesses`` elements and touch ``touched`` different ones: those of the box
+    around them, if they are not fewer. A step moves the place by ``stride`` elements.
+    """
 
     loop: int
     accesses: int
