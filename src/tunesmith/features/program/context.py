@@ -78,14 +78,14 @@ def loop_context(nest: LoopNest) -> LoopContext:
     for access in nest.accesses:
         if access.buffer not in columns:
             continue
-        for step in _steps_around(nest, access):
-            if step.loop not in places:
+        for around in _accesses_by_loop(nest, access):
+            if around.loop not in places:
                 continue
-            at = places[step.loop], columns[access.buffer]
-            totals[at] += step.accesses
-            touched[at] = max(touched[at], step.touched)
-            if step.accesses > mains[at]:
-                mains[at], strides[at] = step.accesses, step.stride
+            at = places[around.loop], columns[access.buffer]
+            totals[at] += around.accesses
+            touched[at] = max(touched[at], around.touched)
+            if around.accesses > mains[at]:
+                mains[at], strides[at] = around.accesses, around.stride
     whole = np.cumprod(lengths)
     return LoopContext(
         lengths=lengths,
@@ -117,8 +117,8 @@ def _steps(nest: LoopNest, path: Sequence[int]) -> int:
     return math.prod(nest.loops[number].extent for number in path)
 
 
-class _Around(NamedTuple):
-    """What all steps of a loop around an access do.
+class _LoopAccesses(NamedTuple):
+    """What all steps of a loop around an access do together.
 
     They load or store ``accesses`` elements and touch ``touched`` different ones: those of the box
     around them, if they are not fewer. A step moves the place by ``stride`` elements.
@@ -130,8 +130,8 @@ class _Around(NamedTuple):
     stride: int
 
 
-def _steps_around(nest: LoopNest, access: Access) -> Iterator[_Around]:
-    """The loops around an access, innermost first."""
+def _accesses_by_loop(nest: LoopNest, access: Access) -> Iterator[_LoopAccesses]:
+    """What the loops around an access do, innermost first."""
     elements = nest.buffers[access.buffer].elements
     accesses, widths = access.count * access.lanes, access.widths.tolist()
     loops = zip(access.path, access.strides, access.spans.tolist(), strict=True)
@@ -139,4 +139,4 @@ def _steps_around(nest: LoopNest, access: Access) -> Iterator[_Around]:
         accesses *= nest.loops[loop].extent
         widths = [width + span for width, span in zip(widths, spans, strict=True)]
         touched = max(1, min(math.prod(widths), accesses, elements))
-        yield _Around(loop, accesses, touched, stride)
+        yield _LoopAccesses(loop, accesses, touched, stride)
