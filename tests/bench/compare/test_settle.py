@@ -90,28 +90,95 @@ class Failing:
         pass
 
 
-@pytest.mark.parametrize("outcome", [Outcome.RUN_TIMEOUT, Outcome.WRONG_ANSWER])
-def test_what_ran_out_of_time_in_the_end_is_not_settled(
-    outcome: Outcome, caplog: pytest.LogCaptureFixture
-) -> None:
-    configs = [Config({"a": number}) for number in range(3)]
+def runs_of(configs: list[Config], seconds: float = 2.0) -> list[tuple[Run, Trace]]:
+    """Runs of one trial each, of a config that took so many seconds."""
     (tuner,) = choose_tuners(["random"])
-    runs = [
+    return [
         (
             Run(MEASURED, tuner, number),
             Trace.of(
-                [measured(config, 2.0)],
+                [measured(config, seconds)],
                 [1.0],
                 {},
                 Stop.TRIALS,
-                best=2.0,
+                best=seconds,
                 candidate=Candidate(config),
             ),
         )
         for number, config in enumerate(configs)
     ]
+
+
+class Disturbed:
+    """A problem whose configs take a second each, and others the first times that all are measured
+    together."""
+
+    finalists = 2
+
+    def __init__(self, first: list[list[float]]) -> None:
+        self.first = first
+        self.play_offs = 0
+
+    def measurer(self, _: object) -> Disturbed:
+        return self
+
+    def play_off(self, candidates: list[Candidate], _: int) -> list[Measurement]:
+        times = self.first[self.play_offs] if self.play_offs < len(self.first) else [1.0] * 3
+        self.play_offs += 1
+        return [
+            measured(it.config, took)
+            if math.isfinite(took)
+            else failed(it.config, Outcome.WRONG_ANSWER)
+            for it, took in zip(candidates, times, strict=True)
+        ]
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("first", "found", "play_offs"),
+    [
+        ([], [1.0, 1.0, 1.0], 1),
+        ([[1.19, 1.0, 1.19]], [1.19, 1.0, 1.19], 1),
+        ([[1.5, 1.0, 1.0]], [1.0, 1.0, 1.0], 2),
+        ([[1.5, 1.0, 1.0], [1.3, 1.4, 1.0]], [1.0, 1.0, 1.0], 3),
+        ([[1.5, 1.0, 1.4], [1.3, 1.0, 1.0], [1.3, 1.4, 1.0]], [1.3, 1.0, 1.0], 3),
+        ([[math.inf, 1.0, 1.0]], [math.inf, 1.0, 1.0], 1),
+    ],
+)
+def test_what_is_disturbed_is_measured_again(
+    first: list[list[float]],
+    found: list[float],
+    play_offs: int,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    problem: Any = Disturbed(first)
+    runs = runs_of([Config({"a": number}) for number in range(3)], 1.0)
+    assert [trace.found for trace in settled(problem, runs).values()] == found
+    assert problem.play_offs == play_offs
+    told = [record.getMessage() for record in caplog.records]
+    if len(first) == 3:
+        assert "1 of 3 best configs took over 1.2 times what their trials had taken" in told[0]
+    else:
+        assert not told
+
+
+def test_times_of_runs_that_do_not_tell_their_trials_count_as_they_are() -> None:
+    problem: Any = Disturbed([[5.0, 5.0, 5.0]])
+    runs = runs_of([Config({"a": number}) for number in range(3)], 1.0)
+    of_old = [(run, replace(trace, brief=None)) for run, trace in runs]
+    assert [trace.found for trace in settled(problem, of_old).values()] == [5.0] * 3
+    assert problem.play_offs == 1
+
+
+@pytest.mark.parametrize("outcome", [Outcome.RUN_TIMEOUT, Outcome.WRONG_ANSWER])
+def test_what_ran_out_of_time_in_the_end_is_not_settled(
+    outcome: Outcome, caplog: pytest.LogCaptureFixture
+) -> None:
+    configs = [Config({"a": number}) for number in range(3)]
     problem: Any = Failing(configs[1], outcome)
-    found = {run.repeat: trace.found for run, trace in settled(problem, runs).items()}
+    found = {run.repeat: trace.found for run, trace in settled(problem, runs_of(configs)).items()}
     told = [record.getMessage() for record in caplog.records]
     if outcome is Outcome.WRONG_ANSWER:
         assert found == {0: 0.5, 1: math.inf, 2: 0.5}
