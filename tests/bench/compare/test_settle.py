@@ -109,9 +109,12 @@ def runs_of(configs: list[Config], seconds: float = 2.0) -> list[tuple[Run, Trac
     ]
 
 
+LATE = -1.0  # ran out of time
+
+
 class Disturbed:
     """A problem whose configs take a second each, and others the first times that all are measured
-    together."""
+    together; what is infinite has a wrong answer."""
 
     finalists = 2
 
@@ -123,34 +126,46 @@ class Disturbed:
         return self
 
     def play_off(self, candidates: list[Candidate], _: int) -> list[Measurement]:
-        times = self.first[self.play_offs] if self.play_offs < len(self.first) else [1.0] * 3
+        undisturbed = [1.0] * len(candidates)
+        times = self.first[self.play_offs] if self.play_offs < len(self.first) else undisturbed
         self.play_offs += 1
-        return [
-            measured(it.config, took)
-            if math.isfinite(took)
-            else failed(it.config, Outcome.WRONG_ANSWER)
-            for it, took in zip(candidates, times, strict=True)
-        ]
+        return [self._of(it.config, took) for it, took in zip(candidates, times, strict=True)]
+
+    def _of(self, config: Config, took: float) -> Measurement:
+        if took == LATE:
+            return failed(config, Outcome.RUN_TIMEOUT)
+        return (
+            measured(config, took) if math.isfinite(took) else failed(config, Outcome.WRONG_ANSWER)
+        )
 
     def close(self) -> None:
         pass
 
 
 @pytest.mark.parametrize(
-    ("first", "found", "play_offs"),
+    ("first", "found", "play_offs", "warned"),
     [
-        ([], [1.0, 1.0, 1.0], 1),
-        ([[1.19, 1.0, 1.19]], [1.19, 1.0, 1.19], 1),
-        ([[1.5, 1.0, 1.0]], [1.0, 1.0, 1.0], 2),
-        ([[1.5, 1.0, 1.0], [1.3, 1.4, 1.0]], [1.0, 1.0, 1.0], 3),
-        ([[1.5, 1.0, 1.4], [1.3, 1.0, 1.0], [1.3, 1.4, 1.0]], [1.3, 1.0, 1.0], 3),
-        ([[math.inf, 1.0, 1.0]], [math.inf, 1.0, 1.0], 1),
+        ([], [1.0, 1.0, 1.0], 1, 0),
+        ([[1.19, 1.0, 1.19]], [1.19, 1.0, 1.19], 1, 0),
+        ([[1.5, 1.0, 1.0]], [1.0, 1.0, 1.0], 2, 0),
+        ([[1.5, 1.0, 1.0], [1.3, 1.4, 1.0]], [1.0, 1.0, 1.0], 3, 0),
+        ([[1.5, 1.0, 1.4], [1.3, 1.0, 1.0], [1.3, 1.4, 1.0]], [1.3, 1.0, 1.0], 3, 1),
+        ([[1.5, 1.0, 1.0], [1.3, 1.0, 1.0], [1.4, 1.0, 1.0]], [1.3, 1.0, 1.0], 3, 1),
+        # all are slower alike, and one more than the others
+        ([[1.5, 1.5, 1.5]], [1.5, 1.5, 1.5], 1, 0),
+        ([[1.5, 2.0, 1.5]], [1.0, 1.0, 1.0], 2, 0),
+        # what is wrong stays wrong, and is no disturbance
+        ([[math.inf, 1.0, 1.0]], [math.inf, 1.0, 1.0], 1, 0),
+        # no time at all is worse than a disturbed one
+        ([[1.5, 1.0, 1.0], [LATE, 1.0, 1.0]], [1.0, 1.0, 1.0], 3, 0),
+        ([[1.5, 1.0, 1.0], [1.0, math.inf, 1.0], [1.0, LATE, 1.0]], [1.5, 1.0, 1.0], 3, 1),
     ],
 )
 def test_what_is_disturbed_is_measured_again(
     first: list[list[float]],
     found: list[float],
     play_offs: int,
+    warned: int,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     problem: Any = Disturbed(first)
@@ -158,10 +173,18 @@ def test_what_is_disturbed_is_measured_again(
     assert [trace.found for trace in settled(problem, runs).values()] == found
     assert problem.play_offs == play_offs
     told = [record.getMessage() for record in caplog.records]
-    if len(first) == 3:
-        assert "1 of 3 best configs took over 1.2 times what their trials had taken" in told[0]
-    else:
-        assert not told
+    assert len(told) == warned
+    assert all("1 of 3 best configs took over 1.2 times what their" in line for line in told)
+
+
+def test_of_runs_with_the_same_best_the_faster_trial_counts() -> None:
+    problem: Any = Disturbed([[1.3, 1.0]])
+    config, other = Config({"a": 0}), Config({"a": 1})
+    lucky, slow = runs_of([config, config], 1.0)
+    slow = (slow[0], replace(slow[1], brief=2.0))
+    others = runs_of([other, other, other], 1.0)[2:]
+    assert {trace.found for trace in settled(problem, [slow, lucky, *others]).values()} == {1.0}
+    assert problem.play_offs == 2
 
 
 def test_times_of_runs_that_do_not_tell_their_trials_count_as_they_are() -> None:

@@ -2,8 +2,8 @@
 
 Each run has measured its own again at its end, but another run had another moment of a machine that
 may be disturbed. So all of them are measured once more, in turn, and what runs found is told by
-these times. A neighbour that takes the memory's bandwidth slows down some configs by half and
-others not at all, for seconds or a minute: where it seems so, all are measured again.
+these times. Other load on the machine makes some take up to 1.5 times as long, and others not, for
+seconds or a minute: where it seems so, all are measured again.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tunesmith.bench.compare.simulated_trace import Trace
@@ -33,8 +33,8 @@ ROUNDS = 15
 MOST = 3
 """How often all are measured together at most."""
 
-# Something disturbs a config that takes so many times what its own trial took. Trials of the best
-# were lucky ones, by up to a tenth.
+# Something disturbs a config that takes so many times what its own trial took, where not all take
+# longer. Trials of the best were lucky ones, by up to a seventh.
 _DISTURBED = 1.2
 
 
@@ -42,7 +42,7 @@ def settled(tuned: Task | Problem, runs: Sequence[tuple[Run, Trace]]) -> dict[Ru
     """The traces of runs of a task or problem, with what their best configs take when all of them
     are measured together. Traces that found nothing valid stay as they are. Those whose config had
     no time for want of time, which tells of the machine, are left out. Where something disturbs
-    some configs, all are measured again, and the times of the least disturbed moment count.
+    some configs, all are measured again, and the least disturbed times count.
     """
     found = {run: trace.candidate for run, trace in runs if trace.candidate is not None}
     if len(found) < 2:
@@ -51,14 +51,15 @@ def settled(tuned: Task | Problem, runs: Sequence[tuple[Run, Trace]]) -> dict[Ru
     problem: Any = joined(problems_of(tuned)) if isinstance(tuned, Task) else tuned
     measurer = problem.measurer(MeasureSettings())
     try:
-        times, slower = _least_disturbed(measurer, candidates, _of_trials(runs))
+        together = _least_disturbed(measurer, candidates, _of_trials(runs))
     finally:
         measurer.close()
-    if slower:
+    times = together.times
+    if together.slower:
         _LOGGER.warning(
             "tunesmith: %d of %d best configs took over %g times what their trials had taken, each "
             "time that all were measured together: their times may be wrong",
-            slower,
+            together.slower,
             len(candidates),
             _DISTURBED,
         )
@@ -86,19 +87,39 @@ def _of_trials(runs: Sequence[tuple[Run, Trace]]) -> Mapping[Candidate, float]:
     return found
 
 
+@dataclass(frozen=True)
+class _Together:
+    """All configs measured together: the seconds of those with a verdict, how many have no time,
+    how many are clearly slower than their trials, and how many times so the worst is."""
+
+    times: Mapping[Candidate, float]
+    without: int
+    slower: int
+    worst: float
+
+
 def _least_disturbed(
     measurer: Measurer, candidates: Sequence[Candidate], before: Mapping[Candidate, float]
-) -> tuple[Mapping[Candidate, float], int]:
-    """Their seconds when measured together, and how many of these are clearly slower than they were
-    ``before``: of the first of ``MOST`` times in which fewest are."""
-    least: tuple[Mapping[Candidate, float], int] = ({}, len(candidates) + 1)
-    for _ in range(MOST):
-        times = {it.candidate: it.seconds for it in verdicts(measurer.play_off(candidates, ROUNDS))}
-        slower = sum(
-            math.isfinite(seconds) and seconds > _DISTURBED * before.get(candidate, math.inf)
-            for candidate, seconds in times.items()
-        )
-        least = min(least, (times, slower), key=lambda found: found[1])
-        if not slower:
+) -> _Together:
+    """They are measured together until none is slower than ``before``, or ``MOST`` times: the one
+    in which most have a time, and then in which fewest are slower, and these by least."""
+    found: list[_Together] = []
+    while len(found) < MOST:
+        found.append(_together(measurer, candidates, before))
+        least = min(found, key=lambda it: (it.without, it.slower, it.worst))
+        if not least.slower:
             break
     return least
+
+
+def _together(
+    measurer: Measurer, candidates: Sequence[Candidate], before: Mapping[Candidate, float]
+) -> _Together:
+    times = {it.candidate: it.seconds for it in verdicts(measurer.play_off(candidates, ROUNDS))}
+    valid = {candidate: seconds for candidate, seconds in times.items() if math.isfinite(seconds)}
+    ratios = [
+        seconds / before[candidate] for candidate, seconds in valid.items() if candidate in before
+    ]
+    drift = max(1.0, min(ratios, default=1.0))  # what slows down all alike distorts nothing
+    slower = sum(ratio > _DISTURBED * drift for ratio in ratios)
+    return _Together(times, len(candidates) - len(valid), slower, max(ratios, default=1.0))
