@@ -89,11 +89,11 @@ def _of_trials(runs: Sequence[tuple[Run, Trace]]) -> Mapping[Candidate, float]:
 
 @dataclass(frozen=True)
 class _Together:
-    """All configs measured together: the seconds of those with a verdict, how many have no time,
+    """All configs measured together: the seconds of those with a verdict, how many are untimed,
     how many are clearly slower than their trials, and how many times so the worst is."""
 
     times: Mapping[Candidate, float]
-    without: int
+    untimed: int
     slower: int
     worst: float
 
@@ -106,7 +106,7 @@ def _least_disturbed(
     found: list[_Together] = []
     while len(found) < MOST:
         found.append(_together(measurer, candidates, before))
-        least = min(found, key=lambda it: (it.without, it.slower, it.worst))
+        least = min(found, key=lambda it: (it.untimed, it.slower, it.worst))
         if not least.slower:
             break
     return least
