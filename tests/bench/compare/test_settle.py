@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import shutil
 from dataclasses import replace
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 from tests.bench.compare.runs import MEASURED
+from tunesmith.bench.compare import settle
 from tunesmith.bench.compare.compare import Comparison
 from tunesmith.bench.compare.runs import CompareSettings, Run
 from tunesmith.bench.compare.settle import settled
@@ -149,6 +151,7 @@ class Disturbed:
         ([[1.19, 1.0, 1.19]], [1.19, 1.0, 1.19], 1, 0),
         ([[1.5, 1.0, 1.0]], [1.0, 1.0, 1.0], 2, 0),
         ([[1.5, 1.0, 1.0], [1.3, 1.4, 1.0]], [1.0, 1.0, 1.0], 3, 0),
+        ([[1.5, 1.0, 1.1], [1.0, 1.4, 1.0]], [1.0, 1.0, 1.0], 2, 0),
         ([[1.5, 1.0, 1.4], [1.3, 1.0, 1.0], [1.3, 1.4, 1.0]], [1.3, 1.0, 1.0], 3, 1),
         ([[1.5, 1.0, 1.0], [1.3, 1.0, 1.0], [1.4, 1.0, 1.0]], [1.3, 1.0, 1.0], 3, 1),
         # all are slower alike, and one more than the others
@@ -156,9 +159,10 @@ class Disturbed:
         ([[1.5, 2.0, 1.5]], [1.0, 1.0, 1.0], 2, 0),
         # what is wrong stays wrong, and is no disturbance
         ([[math.inf, 1.0, 1.0]], [math.inf, 1.0, 1.0], 1, 0),
-        # no time at all is worse than a disturbed one
+        ([[1.5, 1.0, 1.0], [1.0, math.inf, 1.0]], [1.0, math.inf, 1.0], 2, 0),
+        # what has no time has that of another measurement
         ([[1.5, 1.0, 1.0], [LATE, 1.0, 1.0]], [1.0, 1.0, 1.0], 3, 0),
-        ([[1.5, 1.0, 1.0], [1.0, math.inf, 1.0], [1.0, LATE, 1.0]], [1.5, 1.0, 1.0], 3, 1),
+        ([[1.5, LATE, 1.0], [1.0, 1.1, 1.0]], [1.0, 1.1, 1.0], 2, 0),
     ],
 )
 def test_what_is_disturbed_is_measured_again(
@@ -167,14 +171,32 @@ def test_what_is_disturbed_is_measured_again(
     play_offs: int,
     warned: int,
     caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     problem: Any = Disturbed(first)
+    paused: list[float] = []
+    monkeypatch.setattr(settle, "sleep", paused.append)
     runs = runs_of([Config({"a": number}) for number in range(3)], 1.0)
     assert [trace.found for trace in settled(problem, runs).values()] == found
     assert problem.play_offs == play_offs
+    assert len(paused) == play_offs - 1
     told = [record.getMessage() for record in caplog.records]
     assert len(told) == warned
     assert all("1 of 3 best configs took over 1.2 times what their" in line for line in told)
+
+
+@pytest.mark.parametrize(("took", "pause"), [(2.0, 2.0), (300.0, settle.LONGEST_PAUSE)])
+def test_what_disturbs_is_given_time_to_end(
+    took: float, pause: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As long as all took together, or half a minute."""
+    paused: list[float] = []
+    clock = itertools.count(0.0, took)
+    monkeypatch.setattr(settle, "sleep", paused.append)
+    monkeypatch.setattr(settle, "perf_counter", lambda: next(clock))
+    problem: Any = Disturbed([[1.5, 1.0]])
+    settled(problem, runs_of([Config({"a": number}) for number in range(2)], 1.0))
+    assert paused == [pause]
 
 
 def test_of_runs_with_the_same_best_the_faster_trial_counts() -> None:

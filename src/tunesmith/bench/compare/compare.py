@@ -145,10 +145,10 @@ class Comparison:
             if isinstance(run.problem, MeasuredProblem):
                 self._measure(results, run, watch)
                 if all(later.problem != run.problem for later in left[place:]):
-                    self._settle(results, [run.problem])
-        self._settle(results, self.problems)
+                    self._settle(results, [run.problem], watch)
+        self._settle(results, self.problems, watch)
 
-    def _settle(self, results: Results, problems: Sequence[Problem]) -> None:
+    def _settle(self, results: Results, problems: Sequence[Problem], watch: Watch) -> None:
         """Measure the best configs of all runs of a workload together, unless these have been, or a
         run of old does not tell its own: times of different moments are not to be mixed. Those that
         ran out of time then are measured again with the next call."""
@@ -161,6 +161,7 @@ class Comparison:
                 continue
             if not all(is_of_here(problem, trace) and trace.tells_best for _, trace in runs):
                 continue
+            watch(results, f"{problem.label}, the best of all runs together", 0.0)
             again = settled(problem.tuned, runs)
             for run, trace in again.items():
                 results.traces[run] = replace(trace, settled=together)

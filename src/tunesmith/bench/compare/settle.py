@@ -3,7 +3,8 @@
 Each run has measured its own again at its end, but another run had another moment of a machine that
 may be disturbed. So all of them are measured once more, in turn, and what runs found is told by
 these times. Other load on the machine makes some take up to 1.5 times as long, and others not, for
-seconds or a minute: where it seems so, all are measured again.
+seconds or a minute: where it seems so, all are measured again after a while, and the least time of
+each counts.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from time import perf_counter, sleep
 from typing import TYPE_CHECKING, Any
 
 from tunesmith.bench.compare.simulated_trace import Trace
@@ -33,6 +35,10 @@ ROUNDS = 15
 MOST = 3
 """How often all are measured together at most."""
 
+LONGEST_PAUSE = 30.0
+"""Seconds that are waited at most before the next time, so that what disturbs may end. It is as
+long as they have just taken, where that is less."""
+
 # Something disturbs a config that takes so many times what its own trial took, where not all take
 # longer. Trials of the best were lucky ones, by up to a seventh.
 _DISTURBED = 1.2
@@ -42,24 +48,24 @@ def settled(tuned: Task | Problem, runs: Sequence[tuple[Run, Trace]]) -> dict[Ru
     """The traces of runs of a task or problem, with what their best configs take when all of them
     are measured together. Traces that found nothing valid stay as they are. Those whose config had
     no time for want of time, which tells of the machine, are left out. Where something disturbs
-    some configs, all are measured again, and the least disturbed times count.
+    some configs, all are measured again, and the least time of each counts.
     """
     found = {run: trace.candidate for run, trace in runs if trace.candidate is not None}
     if len(found) < 2:
         return dict(runs)
     candidates = list(dict.fromkeys(found.values()))
     problem: Any = joined(problems_of(tuned)) if isinstance(tuned, Task) else tuned
+    before = _of_trials(runs)
     measurer = problem.measurer(MeasureSettings())
     try:
-        together = _least_disturbed(measurer, candidates, _of_trials(runs))
+        times = _least_disturbed(measurer, candidates, before)
     finally:
         measurer.close()
-    times = together.times
-    if together.slower:
+    if slower := _slower(times, before):
         _LOGGER.warning(
             "tunesmith: %d of %d best configs took over %g times what their trials had taken, each "
             "time that all were measured together: their times may be wrong",
-            together.slower,
+            slower,
             len(candidates),
             _DISTURBED,
         )
@@ -87,39 +93,32 @@ def _of_trials(runs: Sequence[tuple[Run, Trace]]) -> Mapping[Candidate, float]:
     return found
 
 
-@dataclass(frozen=True)
-class _Together:
-    """All configs measured together: the seconds of those with a verdict, how many are untimed,
-    how many are clearly slower than their trials, and how many times so the worst is."""
-
-    times: Mapping[Candidate, float]
-    untimed: int
-    slower: int
-    worst: float
-
-
 def _least_disturbed(
     measurer: Measurer, candidates: Sequence[Candidate], before: Mapping[Candidate, float]
-) -> _Together:
-    """They are measured together until none is slower than ``before``, or ``MOST`` times: the one
-    in which most have a time, and then in which fewest are slower, and these by least."""
-    found: list[_Together] = []
-    while len(found) < MOST:
-        found.append(_together(measurer, candidates, before))
-        least = min(found, key=lambda it: (it.untimed, it.slower, it.worst))
-        if not least.slower:
+) -> Mapping[Candidate, float]:
+    """The seconds of those with a verdict, infinite for what is wrong. They are measured together
+    until none is clearly slower than ``before``, or ``MOST`` times; the least time of each counts,
+    and what is wrong once is wrong.
+    """
+    times: dict[Candidate, float] = {}
+    for number in range(1, MOST + 1):
+        begun = perf_counter()
+        for it in verdicts(measurer.play_off(candidates, ROUNDS)):
+            both = (it.seconds, times.get(it.candidate, it.seconds))
+            times[it.candidate] = math.inf if math.inf in both else min(both)
+        if not _slower(times, before):
             break
-    return least
+        if number < MOST:
+            sleep(min(perf_counter() - begun, LONGEST_PAUSE))
+    return times
 
 
-def _together(
-    measurer: Measurer, candidates: Sequence[Candidate], before: Mapping[Candidate, float]
-) -> _Together:
-    times = {it.candidate: it.seconds for it in verdicts(measurer.play_off(candidates, ROUNDS))}
-    valid = {candidate: seconds for candidate, seconds in times.items() if math.isfinite(seconds)}
+def _slower(times: Mapping[Candidate, float], before: Mapping[Candidate, float]) -> int:
+    """How many are ``_DISTURBED`` times as slow as before, beyond what slows down all alike."""
     ratios = [
-        seconds / before[candidate] for candidate, seconds in valid.items() if candidate in before
+        seconds / before[candidate]
+        for candidate, seconds in times.items()
+        if math.isfinite(seconds) and candidate in before
     ]
-    drift = max(1.0, min(ratios, default=1.0))  # what slows down all alike distorts nothing
-    slower = sum(ratio > _DISTURBED * drift for ratio in ratios)
-    return _Together(times, len(candidates) - len(valid), slower, max(ratios, default=1.0))
+    drift = max(1.0, min(ratios, default=1.0))
+    return sum(ratio > _DISTURBED * drift for ratio in ratios)
