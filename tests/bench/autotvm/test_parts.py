@@ -185,6 +185,8 @@ def test_what_the_model_is_worth(tmp_path: Path) -> None:
     assert "`auto` once more on 4 operators of these" in page
     assert "| with the model, median | 60 % | 60 % | 60 % |" in page
     assert "| with the estimates alone, median | 55 % | 60 % | 100 % |" in page
+    assert "| with the model, standard error | 0 % | 0 % | 0 % |" in page
+    assert "| with the estimates alone, standard error | 10 % | 0 % | 0 % |" in page
     assert "| with the estimates alone, lowest | 40 % | 60 % | 100 % |" in page
     assert "| operators at least 2 % faster with the model | 2 | 0 | 0 |" in page
     assert "| operators at least 2 % slower with the model | 1 | 0 | 4 |" in page

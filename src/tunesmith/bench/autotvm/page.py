@@ -48,6 +48,9 @@ Figures = dict[str, Any]
 # Speeds that differ by less are as good as equal.
 _APART = 1.02
 
+# What the page says of the shares of each kind, by the name in ``summary``.
+_OF_SHARES = {"median": "median", "error": "standard error", "least": "lowest"}
+
 
 def read_models(folder: Path) -> Figures:
     """What a folder has; empty figures if it has none.
@@ -155,11 +158,16 @@ def _worth(product: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
     rows = [row for row in product if ALONE in row]
     if not rows:
         return None
-    arms = {"with the model": rows, "with the estimates alone": [row[ALONE] for row in rows]}
+    without = [{**row, **row[ALONE]} for row in rows]
+    arms = {"with the model": _of_shares(rows), "with the estimates alone": _of_shares(without)}
+    one_network = len({row["network"] for row in rows}) == 1
     found = {}
-    for what, of in (("median", statistics.median), ("lowest", min)):
-        for name, arm in arms.items():
-            found[f"{name}, {what}"] = [percent(of(row[it] for row in arm), 0) for it in SHARES]
+    for figure, name in _OF_SHARES.items():
+        for arm, of_share in arms.items():
+            unknown = figure == "error" and one_network
+            found[f"{arm}, {name}"] = [
+                NOTHING if unknown else percent(of_share[it][figure], 0) for it in SHARES
+            ]
     pairs = [[(row[it], row[ALONE][it]) for row in rows] for it in SHARES]
     least = percent(_APART - 1.0, 0)
     found[f"operators at least {least} faster with the model"] = [
