@@ -151,7 +151,10 @@ class Disturbed:
         ([[1.19, 1.0, 1.19]], [1.19, 1.0, 1.19], 1, 0),
         ([[1.5, 1.0, 1.0]], [1.0, 1.0, 1.0], 2, 0),
         ([[1.5, 1.0, 1.0], [1.3, 1.4, 1.0]], [1.0, 1.0, 1.0], 3, 0),
-        ([[1.5, 1.0, 1.1], [1.0, 1.4, 1.0]], [1.0, 1.0, 1.0], 2, 0),
+        # the times of one undisturbed moment, in which all may be slower alike
+        ([[1.5, 1.0, 1.0], [1.15, 1.15, 1.15]], [1.15, 1.15, 1.15], 2, 0),
+        # there is none: the least times
+        ([[1.5, 1.0, 1.0], [1.0, 1.5, 1.0], [1.0, 1.0, 1.5]], [1.0, 1.0, 1.0], 3, 0),
         ([[1.5, 1.0, 1.4], [1.3, 1.0, 1.0], [1.3, 1.4, 1.0]], [1.3, 1.0, 1.0], 3, 1),
         ([[1.5, 1.0, 1.0], [1.3, 1.0, 1.0], [1.4, 1.0, 1.0]], [1.3, 1.0, 1.0], 3, 1),
         # all are slower alike, and one more than the others
@@ -160,9 +163,11 @@ class Disturbed:
         # what is wrong stays wrong, and is no disturbance
         ([[math.inf, 1.0, 1.0]], [math.inf, 1.0, 1.0], 1, 0),
         ([[1.5, 1.0, 1.0], [1.0, math.inf, 1.0]], [1.0, math.inf, 1.0], 2, 0),
+        ([[1.5, math.inf, 1.0], [1.0, 1.0, 1.0]], [1.0, math.inf, 1.0], 2, 0),
         # what has no time has that of another measurement
         ([[1.5, 1.0, 1.0], [LATE, 1.0, 1.0]], [1.0, 1.0, 1.0], 3, 0),
         ([[1.5, LATE, 1.0], [1.0, 1.1, 1.0]], [1.0, 1.1, 1.0], 2, 0),
+        ([[1.5, 1.0, 1.0], [1.4, 1.0, 1.0], [1.0, LATE, 1.0]], [1.0, 1.0, 1.0], 3, 0),
     ],
 )
 def test_what_is_disturbed_is_measured_again(
@@ -193,6 +198,9 @@ def test_what_disturbs_is_given_time_to_end(
     problem: Any = Disturbed([[1.5, 1.0]] * settle.MOST)
     settled(problem, runs_of([Config({"a": number}) for number in range(2)], 1.0))
     assert paused == [pause, pause], "there is nothing to wait for after the last time"
+    steady: Any = Disturbed([])
+    settled(steady, runs_of([Config({"a": number}) for number in range(2)], 1.0))
+    assert paused == [pause, pause], "nor where nothing is disturbed"
 
 
 def test_of_runs_with_the_same_best_the_faster_trial_counts() -> None:

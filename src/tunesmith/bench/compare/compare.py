@@ -150,8 +150,8 @@ class Comparison:
 
     def _settle(self, results: Results, problems: Sequence[Problem], watch: Watch) -> None:
         """Measure the best configs of all runs of a workload together, unless these have been, or a
-        run of old does not tell its own: times of different moments are not to be mixed. Those that
-        ran out of time then are measured again with the next call."""
+        run of old does not tell its own: what runs measured at their ends is not to be mixed with
+        these times. Those that ran out of time are measured again with the next call."""
         for problem in problems:
             runs = [(run, trace) for run, trace in results.traces.items() if run.problem == problem]
             together = digest(sorted(self.kept.identity(run) for run, _ in runs))

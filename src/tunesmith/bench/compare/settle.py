@@ -3,8 +3,7 @@
 Each run has measured its own again at its end, but another run had another moment of a machine that
 may be disturbed. So all of them are measured once more, in turn, and what runs found is told by
 these times. Other load on the machine makes some take up to 1.5 times as long, and others not, for
-seconds or a minute: where it seems so, all are measured again after a while, and the least time of
-each counts.
+seconds or a minute: where it seems so, all are measured again after a while.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ def settled(tuned: Task | Problem, runs: Sequence[tuple[Run, Trace]]) -> dict[Ru
     """The traces of runs of a task or problem, with what their best configs take when all of them
     are measured together. Traces that found nothing valid stay as they are. Those whose config had
     no time for want of time, which tells of the machine, are left out. Where something disturbs
-    some configs, all are measured again, and the least time of each counts.
+    some configs, all are measured again; if something does each time, the least of each counts.
     """
     found = {run: trace.candidate for run, trace in runs if trace.candidate is not None}
     if len(found) < 2:
@@ -96,21 +95,25 @@ def _of_trials(runs: Sequence[tuple[Run, Trace]]) -> Mapping[Candidate, float]:
 def _least_disturbed(
     measurer: Measurer, candidates: Sequence[Candidate], before: Mapping[Candidate, float]
 ) -> Mapping[Candidate, float]:
-    """The seconds of those with a verdict, infinite for what is wrong. They are measured together
-    until none is clearly slower than ``before``, or ``MOST`` times; the least time of each counts,
-    and what is wrong once is wrong.
+    """The seconds of those with a verdict, infinite for what is wrong.
+
+    They are measured together until none is clearly slower than ``before``: then these times count,
+    which are of one moment. After ``MOST`` disturbed times the least of each does. What is wrong
+    once is wrong.
     """
-    times: dict[Candidate, float] = {}
+    least: dict[Candidate, float] = {}
     for number in range(1, MOST + 1):
         begun = perf_counter()
-        for it in verdicts(measurer.play_off(candidates, ROUNDS)):
-            both = (it.seconds, times.get(it.candidate, it.seconds))
-            times[it.candidate] = math.inf if math.inf in both else min(both)
-        if not _slower(times, before):
-            break
+        measured = verdicts(measurer.play_off(candidates, ROUNDS))
+        now = {it.candidate: it.seconds for it in measured}
+        for candidate, seconds in now.items():
+            both = (seconds, least.get(candidate, seconds))
+            least[candidate] = math.inf if math.inf in both else min(both)
+        if now.keys() == least.keys() and not _slower(now, before):
+            return {it: math.inf if math.isinf(least[it]) else now[it] for it in now}
         if number < MOST:
             sleep(min(perf_counter() - begun, LONGEST_PAUSE))
-    return times
+    return least
 
 
 def _slower(times: Mapping[Candidate, float], before: Mapping[Candidate, float]) -> int:
