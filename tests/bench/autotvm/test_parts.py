@@ -196,6 +196,11 @@ def test_what_the_model_is_worth(tmp_path: Path) -> None:
     page = " ".join(write_models_page(tmp_path, figures).split())
     assert "| with the estimates alone, lowest | 0 % | 60 % | 100 % |" in page
     assert "| operators at least 2 % faster with the model | 2 | 0 | 0 |" in page
+    for each in rows[2:4]:
+        each.pop("estimates_alone")
+    assert rows[0]["network"] == rows[1]["network"]
+    page = " ".join(write_models_page(tmp_path, figures).split())
+    assert "| with the model, standard error | – | – | – |" in page, "of one network"
 
 
 def test_a_run_that_is_done_again_takes_the_place_of_its_row() -> None:

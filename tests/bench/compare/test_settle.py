@@ -186,6 +186,18 @@ def test_what_is_disturbed_is_measured_again(
     assert all("1 of 3 best configs took over 1.2 times what their" in line for line in told)
 
 
+def test_of_what_is_disturbed_and_late_each_time_both_are_told(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    problem: Any = Disturbed([[1.5, LATE, 1.0]] * settle.MOST)
+    runs = runs_of([Config({"a": number}) for number in range(3)], 1.0)
+    found = {run.repeat: trace.found for run, trace in settled(problem, runs).items()}
+    assert found == {0: 1.5, 2: 1.0}
+    disturbed, late = (record.getMessage() for record in caplog.records)
+    assert "1 of 3 best configs took over 1.2 times what their" in disturbed
+    assert "1 of 3 best configs ran out of time" in late
+
+
 @pytest.mark.parametrize(("took", "pause"), [(2.0, 2.0), (300.0, settle.LONGEST_PAUSE)])
 def test_what_disturbs_is_given_time_to_end(
     took: float, pause: float, monkeypatch: pytest.MonkeyPatch

@@ -48,8 +48,8 @@ Figures = dict[str, Any]
 # Speeds that differ by less are as good as equal.
 _APART = 1.02
 
-# What the page says of the shares of each kind, by the name in ``summary``.
-_OF_SHARES = {"median": "median", "error": "standard error", "least": "lowest"}
+# How the page calls the figures of ``summary``.
+_FIGURE_NAMES = {"median": "median", "error": "standard error", "least": "lowest"}
 
 
 def read_models(folder: Path) -> Figures:
@@ -162,7 +162,7 @@ def _worth(product: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
     arms = {"with the model": _of_shares(rows), "with the estimates alone": _of_shares(without)}
     one_network = len({row["network"] for row in rows}) == 1
     found = {}
-    for figure, name in _OF_SHARES.items():
+    for figure, name in _FIGURE_NAMES.items():
         for arm, of_share in arms.items():
             unknown = figure == "error" and one_network
             found[f"{arm}, {name}"] = [
