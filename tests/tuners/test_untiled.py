@@ -26,6 +26,6 @@ def test_the_spaces_where_the_start_is_random_are_those_of_the_docs() -> None:
     assert {name for name, space in spaces.items() if untiled_config(space) is None} == AT_RANDOM
     words = " ".join((ROOT / "docs" / "tuners.md").read_text(encoding="utf-8").split())
     assert (
-        "so it is in the recorded `conv2d`, `gemm`, `layers/C1` to `C9`, `layers/matmul-1024` and "
-        "both of `sparse`" in words
+        "That happens in the recorded `conv2d`, `gemm`, `layers/C1` to `C9`, `layers/matmul-1024` "
+        "and both of `sparse`" in words
     )
