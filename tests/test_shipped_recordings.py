@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -35,6 +36,12 @@ def name(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def recording(name: str) -> Recording:
+    return loaded(name)
+
+
+@cache
+def loaded(name: str) -> Recording:
+    """Tests that follow each other have the same one."""
     return load_recording(FILES[name])
 
 

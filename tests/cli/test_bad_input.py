@@ -49,7 +49,7 @@ USAGE = [
     (f"tune {CONV} --k 3 --stride 0", "stride must be"),
     (f"tune {CONV} --k 3 --padding -1", "padding must be"),
     (f"tune {CONV} --k 3 --layout NCWH", "did you mean NCHW?"),
-    (f"tune {CONV} --k 3 --groups 2", "groups"),
+    (f"tune {CONV} --k 3 --groups 2", "groups=2 must divide ci=3 and co=3"),
     # tuners
     (f"tune {MATMUL} --tuner genetics", "unknown tuner 'genetics': did you mean genetic?"),
     (f"tune {MATMUL} --tuner genetic --tuner-option populaton=3", "did you mean population"),
@@ -89,7 +89,7 @@ USAGE = [
     (f"show {MATMUL} --config {{", "--config is no JSON object"),
     (f"show {MATMUL} --config [1]", "not a JSON object"),
     (f'show {MATMUL} --config {{"a":1}}', "'a', which is not a parameter of the space"),
-    (f"show {MATMUL} --config {{}}", "config"),
+    (f"show {MATMUL} --config {{}}", "config lacks parameter"),
     (f"show {MATMUL} --form elf", "unknown form 'elf': known: asm, cuda, llvm, tvmscript"),
     (f"show {MATMUL} --form lvm", "unknown form 'lvm': did you mean llvm?"),
     (f"build {MATMUL} --config default", "missing option '-o' / '--output'"),

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 
-from tests.cli.command import Process, eventually, only_object, tunesmith, write_spec
+from tests.cli.command import IMPATIENT, Process, eventually, only_object, tunesmith, write_spec
 from tunesmith.bench.store.server import own_server
 from tunesmith.store import open_store
 from tunesmith.store.database import Database
@@ -111,7 +111,9 @@ def test_a_server_that_goes_away_for_good(tmp_path: Path) -> None:
         open_store(server.location).close()
         with closing(Database(locate(server.location), patience=0.0)) as database:
             process = Process.start(
-                [*words, "--store", server.location], env={"TMPDIR": str(tmp_path)}
+                [*words, "--store", server.location],
+                env={"TMPDIR": str(tmp_path)},
+                command=IMPATIENT,
             )
             with process.cleaned_up():
                 eventually(lambda: trials(database).total() > 3, "trials are stored")
@@ -131,7 +133,7 @@ def test_a_server_that_goes_away_for_good(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_tuning_one_operator_together(location: str, database: Database) -> None:
-    goal, runs = 24, 4
+    goal, runs = 24, 3
     task = ["matmul", "--m", 32, "--n", 32, "--k", 32, "--cores", 1]
     words = ["tune", *task, "--tuner", "random", "--json"]
     found = run_all([[*words, "--trials", goal, "--store", location]] * runs)

@@ -175,3 +175,16 @@ def test_a_log_with_bytes_that_are_no_text(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes() + b'{"input": "\xff"}\n')
     with pytest.raises(StoreError, match=r"line 2 of .* is none"):
         list(read_records(path))
+
+
+def test_of_a_log_that_has_grown_only_what_is_new_is_added(tmp_path: Path) -> None:
+    first, second = (
+        entry(CUDA, "conv2d_nchw.cuda", CONV, result=[[seconds], 0, 1.0, 1_500_000_000.0 + number])
+        for number, seconds in enumerate((0.001, 0.002))
+    )
+    with open_store(tmp_path / "a.db") as store:
+        assert store.merge(read_records(log(tmp_path, first))) == 1
+        assert store.merge(read_records(log(tmp_path, first, second))) == 1
+        (key,) = (task.key for task in store.tasks(machine=ANY_MACHINE))
+        (run,) = store.runs(key, machine=ANY_MACHINE)
+    assert run.best_seconds == 0.001

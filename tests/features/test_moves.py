@@ -190,3 +190,9 @@ def test_features_of_several_parameters_stand_side_by_side() -> None:
     features = moves.encode(states)
     for a, b in itertools.pairwise(range(len(states))):
         assert (features[a] == features[b]).all() == (states[a] == states[b]).all()
+    for single, parameter in zip(singles, KINDS, strict=True):
+        own = [
+            single.vectors.vector({parameter.name: config[parameter.name]}) for config in configs
+        ]
+        for column in single.encode(np.array(own)).T:
+            assert any(np.array_equal(column, each) for each in features.T), parameter.name

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from psycopg import OperationalError
 from sqlalchemy import Connection, Engine, make_url, text
 from sqlalchemy.exc import OperationalError as WrappedError
 
@@ -88,16 +87,22 @@ def test_a_connection_that_the_server_closed(
         assert store.count("matmul") == 2
 
 
+def _lost_connection() -> Exception:
+    psycopg = pytest.importorskip("psycopg", reason="the extra 'postgresql' is not installed")
+    lost: Exception = psycopg.OperationalError("server closed the connection unexpectedly")
+    return lost
+
+
 def _break_after_commit(monkeypatch: pytest.MonkeyPatch) -> None:
     """The next transaction is stored, but the connection is lost before that is known."""
     whole: Any = database._transact
     broken: list[bool] = []
+    lost = _lost_connection()
 
     def transact(engine: Engine, work: object) -> object:
         result = whole(engine, work)
         if not broken:
             broken.append(True)
-            lost = OperationalError("server closed the connection unexpectedly")
             raise WrappedError("COMMIT", None, lost)
         return result
 
@@ -132,7 +137,7 @@ def test_what_was_not_stored_is_stored_after_all(
     location: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole: Any = database._transact
-    errors = [OperationalError("server closed the connection unexpectedly")]
+    errors = [_lost_connection()]
 
     def transact(engine: Engine, work: object) -> object:
         if errors:

@@ -162,8 +162,8 @@ def test_with_failures_alone_it_draws_at_random() -> None:
     search, random = start(), Random().start(DIGITS, 0)
     assert drive(search, 60, failed) == drive(random, 60, failed)
     search.observe([judge(config_of(4))])
-    [child] = search.propose(1)
-    assert DIGITS.distance(child, config_of(4)) <= 24, "a mutant of the one that works"
+    distances = [DIGITS.distance(child, config_of(4)) for child in search.propose(8)]
+    assert max(distances) <= 20 and sum(distances) / 8 <= 8, "mutants of the one that works"
     assert search.parents[0].config == config_of(4)
 
 

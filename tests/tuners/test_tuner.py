@@ -101,7 +101,7 @@ def test_a_space_that_cannot_be_counted_ends_too() -> None:
 
 def test_a_space_without_a_valid_config_says_so() -> None:
     search = Random().start(Space(digits(3), [Constraint("a + b > 9")]), 0)
-    with pytest.raises(SpaceError):
+    with pytest.raises(SpaceError, match="no config satisfies"):
         search.propose(1)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -190,9 +191,11 @@ def test_no_claim_lasts_longer_than_its_run_has(
         return whole(store, wanted, seconds)
 
     monkeypatch.setattr(Store, "claim", claim)
+    begun = time.monotonic()
     run(Scripted(size=6, reports=lambda trial: replace(trial, build_time=math.inf)), path)
+    spent = time.monotonic() - begun
     assert len(claimed) > 1
-    assert max(claimed) < 600.0
+    assert max(claimed) <= max(sharing._CLAIM_SECONDS, sharing._CLAIM_TRIALS * spent)
 
 
 def test_a_store_that_cannot_claim_does_not_end_the_run(

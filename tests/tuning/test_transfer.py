@@ -54,7 +54,8 @@ def test_a_run_says_what_it_had(transfer: bool, tmp_path: Path) -> None:
         assert result.session is not None
         said = result.session.description["transfer"]
     model = shipped_model(TASK.target)
-    assert said == (model.described if transfer and model is not None else None)
+    assert model is not None
+    assert said == (model.described if transfer else None)
 
 
 def test_the_seconds_that_a_model_takes_are_of_the_run(

@@ -51,13 +51,15 @@ def is_log(path: Path) -> bool:
 def read(path: Path) -> Iterator[Record]:
     """The records of a log. What is not known here is left out, which a warning says.
 
+    A log is known by its first line: one that has grown has the same sessions as before.
+
     Raises ``OSError``, and ``StoreError`` for a line that is none of such a log.
     """
-    content = path.read_bytes()
-    digest = hashlib.sha256(content).hexdigest()[:16]
+    lines = path.read_bytes().splitlines()
+    digest = hashlib.sha256(lines[0] if lines else b"").hexdigest()[:16]
     sessions: dict[tuple[str, str], Session] = {}
     left_out: Counter[str] = Counter()
-    for number, line in enumerate(content.splitlines(), start=1):
+    for number, line in enumerate(lines, start=1):
         if not line.strip():
             continue
         try:

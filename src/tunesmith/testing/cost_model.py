@@ -103,7 +103,7 @@ class CostModelConformance(ABC):
         known, others = points(60), points(100, seed=1)
         model = self.learned(known, slope(known))
         model.fit(known, 4.0 - slope(known))
-        assert _rank_correlation(self.predicted(model, others).means, slope(others)) < 0.0
+        assert _rank_correlation(self.predicted(model, others).means, slope(others)) < -0.5
 
     def test_it_is_surer_where_it_knows_something(self) -> None:
         if not self.surer_near_known:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tunesmith.bench.networks import comparison
 from tunesmith.bench.networks.bench import UNTUNED, NetworkBench, NetworkSettings
 from tunesmith.bench.networks.workloads import NetworkWorkload
 from tunesmith.networks import from_torch
@@ -24,8 +25,12 @@ def watch() -> Iterator[Callable[[Any], None]]:
 
 
 @pytest.mark.slow
-def test_a_row_of_a_real_network(tmp_path: Path) -> None:
+def test_a_row_of_a_real_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beside two runtimes; the test of ``network compare`` has them all."""
     pytest.importorskip("torch", reason="networks of the zoo need PyTorch")
+    known = comparison.network_peers()
+    few = {name: known[name] for name in ("pytorch", "onnxruntime")}
+    monkeypatch.setattr(comparison, "network_peers", lambda kind="cpu": few)
     said: list[str] = []
     settings = NetworkSettings(seconds=0, rounds=3, slow=False)
     with open_store(tmp_path / "t.db") as store:

@@ -213,11 +213,9 @@ def test_a_whole_space_and_one_of_which_nobody_knows(tmp_path: Path) -> None:
 def test_what_is_chance_is_not_telling(tmp_path: Path) -> None:
     """All configs are alike."""
     found = recorded(tmp_path, {"sketch": SKETCH})
-    found["telling"] = []
+    assert found["telling"] == []
+    assert found["best_count"] == found["configs"], "what is as fast as the best is one of them"
     assert "No value is among the best" in section({"spaces": [found]})
-    for row in recorded(tmp_path, {"sketch": SKETCH})["telling"]:
-        times = round(row["of_best"] * found["best_count"])
-        assert at_least(times, found["best_count"], row["of_all"]) < 0.05 / 2
 
 
 def test_noise_tells_nothing(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.emulated import no_gpu
-from tests.transfer.made_up import TARGET, series, task
+from tests.transfer.made_up import series, task
 from tunesmith.bench.training.gather import GatherSettings, gather, operators_of
 from tunesmith.errors import UsageError
 from tunesmith.progress import Progress
@@ -44,6 +44,8 @@ def test_each_operator_gets_so_many_trials_and_no_more(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("no_gpu")
 def test_what_cannot_be_measured_here(tmp_path: Path) -> None:
-    with open_store(tmp_path / "t.db") as store, pytest.raises(UsageError):
+    with (
+        open_store(tmp_path / "t.db") as store,
+        pytest.raises(UsageError, match=r"--target cpu needs no GPU$"),
+    ):
         gather([task(16).operator], Target(kind="cuda", arch="sm_90"), store, GatherSettings())
-    assert TARGET.mcpu

@@ -63,7 +63,7 @@ def test_without_a_gpu_there_is_one_line(tmp_path: Path) -> None:
     ("words", "complaint"),
     [
         (("--workload", "resnet18.C13"), "unknown workload 'resnet18.C13': did you mean"),
-        (("--workload", "matmul --m 8"), "matmul"),
+        (("--workload", "matmul --m 8"), "matmul also needs "),
         (("--sketch", "cuda_no"), "unknown sketch 'cuda_no'"),
         (("--seconds", 0), "seconds must be positive, not 0"),
     ],

@@ -9,7 +9,14 @@ from typing import Any
 
 import pytest
 
-from tests.cli.command import Process, assert_sound, eventually, trials_in, tunesmith
+from tests.cli.command import (
+    IMPATIENT,
+    Process,
+    assert_sound,
+    eventually,
+    trials_in,
+    tunesmith,
+)
 from tests.cli.conftest import Command
 from tests.cli.refused_devices import REFUSED
 from tests.cli.test_cluster import needs_ray
@@ -77,7 +84,7 @@ def test_a_run_whose_only_device_is_unplugged_ends_with_what_it_has(
 ) -> None:
     words = ("network", "tune", model, "--seconds", PATIENCE, "--store", store, "--cores", 1)
     with devices.device(tracker) as device:
-        process = Process.start([*words, *on(tracker), "--json"])
+        process = Process.start([*words, *on(tracker), "--json"], command=IMPATIENT)
         with process.cleaned_up():
             ended = process.process.poll
             eventually(lambda: trials_in(store) >= 3 or ended() is not None, "trials are saved")

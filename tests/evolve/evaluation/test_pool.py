@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.evolve.subjects import WordsSubject
+from tests.patience import PATIENCE
 from tunesmith.errors import TunesmithError, UsageError
 from tunesmith.evolve.evaluation.evaluation import Evaluation
 from tunesmith.evolve.evaluation.pool import EvaluationPool, EvaluationSettings
@@ -40,6 +41,7 @@ def test_bad_ones_cost_themselves_alone() -> None:
     assert fine == Evaluation(Outcome.NO_ERROR, 2 / 3, 2 / 3, 0.0)
 
 
+@pytest.mark.alone
 def test_one_that_hangs_is_ended_while_others_go_on() -> None:
     begun = time.monotonic()
     hanging, *others = evaluated(
@@ -151,11 +153,11 @@ def test_nothing_stays_behind() -> None:
     with EvaluationPool(WordsSubject("a b"), SETTINGS) as pool:
         pool.submit(1, "hang", limit=1.0)
         server = pool._server._process.pid
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + PATIENCE
         while not _children(server) and time.monotonic() < deadline:
             time.sleep(0.05)
         (child,) = _children(server)
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + PATIENCE
     while _alive(child) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not _alive(child)

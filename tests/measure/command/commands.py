@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from tests.patience import PATIENCE
 from tunesmith.measure.command.measurer import CommandMeasurer, CommandProblem
 from tunesmith.measurement import Measurement
 from tunesmith.problem import MeasureSettings
@@ -17,7 +18,7 @@ SPACE = Space(
     [Ordinal("n", tuple(range(1, 9))), Categorical("word", ("plain", "; touch x", "$(touch x)"))]
 )
 ONE, TWO, THREE = (Config({"n": n, "word": "plain"}) for n in (1, 2, 3))
-QUICK = MeasureSettings(build_timeout=5.0, run_timeout=5.0, repeats=1)
+QUICK = MeasureSettings(build_timeout=PATIENCE, run_timeout=PATIENCE, repeats=1)
 SHORT = MeasureSettings(build_timeout=0.3, run_timeout=0.3, repeats=1)
 
 NUMBER = r"cost (\S+)"

@@ -24,7 +24,7 @@ from tunesmith.testing.trials import candidates
 
 __all__ = ["have_gpus"]
 
-pytestmark = needs_compiler
+pytestmark = [pytest.mark.alone, needs_compiler]
 
 SETTINGS = MeasureSettings(build_timeout=60.0, run_timeout=2.0, min_repeat_time=0.001, workers=2)
 JOB = Job(matmul(m=16, n=16, k=16), (FaultyGpuSketch(),), Target("cuda"), SETTINGS)

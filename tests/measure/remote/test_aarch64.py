@@ -7,13 +7,14 @@ at.
 from __future__ import annotations
 
 import contextlib
-import gc
 import math
 import re
 import zlib
 from collections.abc import Iterator, Mapping
+from functools import cache
 from itertools import chain, islice
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -69,13 +70,25 @@ LACKING = missing_of_device() or MISSING_OF_TRACKER
 _AARCH64 = 183  # of ELF's machines
 
 
-def operators_for(sketch: Sketch, target: Target) -> list[Operator]:
-    """Two small operators that a sketch supports, and each other target has one of them too; fewer
-    if there are no more among so many draws."""
-    drawn = OddOperators(zlib.crc32(sketch.name.encode()))
+@pytest.fixture(autouse=True)
+def _nothing_is_frozen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing forks here, and to collect the garbage of all tests takes longer than a build."""
+    gc = SimpleNamespace(collect=lambda: 0, freeze=lambda: None)
+    monkeypatch.setattr("tunesmith.measure.trial.prepared.gc", gc)
+
+
+@cache
+def _drawn(name: str) -> list[Operator]:
+    """An operator that a sketch supports for each target; fewer if there are no more among so many
+    draws."""
+    sketch, drawn = SKETCHES.get(name), OddOperators(zlib.crc32(name.encode()))
     some = chain(OWN, (next(drawn) for _ in range(DRAWS)))
-    found = list(islice((one for one in some if sketch.supports(one, AARCH64)), len(TARGETS)))
-    first = TARGETS.index(target)
+    return list(islice((one for one in some if sketch.supports(one, AARCH64)), len(TARGETS)))
+
+
+def operators_for(sketch: Sketch, target: Target) -> list[Operator]:
+    """Two small operators that a sketch supports, and each other target has one of them too."""
+    found, first = _drawn(sketch.name), TARGETS.index(target)
     return [found[number % len(found)] for number in range(first, first + min(2, len(found)))]
 
 
@@ -84,7 +97,6 @@ def prepared_for(sketch: Sketch, operator: Operator, target: Target) -> Iterator
     device = CrossDevice(linker_for(target.architecture))
     with contextlib.closing(Prepared.of(Job(operator, (sketch,), target, SETTINGS), device)) as it:
         yield it
-    gc.unfreeze()
 
 
 def libraries_of(sketch: Sketch, prepared: Prepared) -> Iterator[Mapping[str, Any]]:

@@ -110,6 +110,7 @@ def test_the_last_device_that_dies_ends_the_run_and_keeps_what_was_measured(
         told.wait_for("no device is left to this run: waiting 1 s for one")
 
 
+@pytest.mark.alone
 def test_a_device_that_hangs_is_lost_and_its_trial_runs_elsewhere(tracker: Started) -> None:
     told, submitted = Told(), healthy(6)
     settings = replace(SETTINGS, run_timeout=1.0)
@@ -224,7 +225,8 @@ def test_a_device_that_cannot_be_reached_is_told_of_once(tracker: Started) -> No
         line.offer("away", port, "127.0.0.1", "away:2")
         with measurer_of(tracker, told, key="away", patience=3.0) as measurer:
             measurer.submit(healthy(1))
-            with pytest.raises(TunesmithError):
+            no_device = "^cannot measure: no device of the key 'away' is left at "
+            with pytest.raises(TunesmithError, match=no_device):
                 collect_all(measurer)
     assert len(told) == 2
     assert told[0].startswith(f"the device at 127.0.0.1:{port} is lost (")

@@ -182,10 +182,13 @@ def at_least(times: int, draws: int, share: float) -> float:
 
 
 def _best_rows(recording: Recording) -> npt.NDArray[np.intp]:
-    """Where the best 1 % of the configs are, the fastest first."""
+    """Where the best 1 % of the configs are, the fastest first, with all that are as fast as the
+    last of these: which of them came first would tell of nothing but the order of the records."""
     order = np.argsort(recording.seconds, kind="stable")
     valid = int(np.isfinite(recording.seconds).sum())
-    return order[: min(valid, max(_FEWEST_BEST, round(_BEST_SHARE * len(order))))]
+    count = min(valid, max(_FEWEST_BEST, round(_BEST_SHARE * len(order))))
+    slowest = recording.seconds[order[count - 1]]
+    return order[: int((recording.seconds <= slowest).sum())]
 
 
 def _counts(configs: Sequence[Config]) -> dict[str, Counter[str]]:

@@ -35,7 +35,7 @@ def training_set(
     if machine == ANY_MACHINE:
         raise UsageError("a training set is of one machine: name its fingerprint, not any machine")
     make_folder_of(output)
-    with open_store(store) as opened:
+    with open_store(store, create=False) as opened:
         found = stored_set(opened, machine=machine)
         try:
             networks = networks_of_operators(network_workloads(network or ()).values(), remark)

@@ -25,7 +25,7 @@ def layout(_watch: Watch, _asked: Mapping[str, str]) -> list[Any]:
                 id="filter",
                 type="search",
                 debounce=0.3,
-                placeholder="part of a task, tuner or device",
+                placeholder="part of a task, device or tuner",
                 className="filter",
             )
         ),
