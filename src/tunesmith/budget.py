@@ -51,10 +51,10 @@ def _is_positive(value: object) -> bool:
 class Budget:
     """The limits of a run. The first one reached ends it; None means no limit.
 
-    ``seconds`` is the wall clock of this run only; ``trials`` includes resumed trials.
-    ``target_gflops`` and ``target_seconds`` (of one call) are a speed that is good enough.
-    ``patience`` is the number of consecutive trials without improvement. Raises ``UsageError`` for
-    a limit that is not positive.
+    ``seconds`` are of this run only, by the wall clock, or in a replay by the simulated one;
+    ``trials`` includes resumed trials. ``target_gflops`` and ``target_seconds`` (of one call) are a
+    speed that is good enough. ``patience`` is the number of consecutive trials without improvement.
+    Raises ``UsageError`` for a limit that is not positive.
     """
 
     seconds: float | None = None

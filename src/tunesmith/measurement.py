@@ -89,8 +89,9 @@ class Measurement:
 
     ``run_seconds`` holds the mean seconds of a call for each repeat; it is empty unless the outcome
     is ``NO_ERROR``. ``build_time`` and ``run_time`` are the wall-clock seconds of the trial's
-    phases. ``cut_off`` means that the candidate was so slow that it was measured only once.
-    ``device_state`` is that of a GPU, if it can be read. ``sketch`` is that of the candidate.
+    phases. ``cut_off`` means that the candidate was measured only once: it was too slow beside the
+    best, or for the time that a run may take. ``device_state`` is that of a GPU, if it can be read.
+    ``sketch`` is that of the candidate.
     """
 
     config: Config
@@ -144,9 +145,9 @@ class Measurement:
         """The same if all its numbers make sense, as those of a measurer of others may not.
 
         A valid trial without a time of a call, or with one that is no finite number above 0,
-        becomes one that failed, and its message says so. A phase that took no time, or less, counts
-        as 0 seconds; one longer than ``LONGEST_PHASE`` counts as that. What is odd about phases
-        is logged, once in a process.
+        becomes one that failed, and its message says so. A phase that took less than 0 seconds,
+        or whose time is no number, counts as 0; one longer than ``LONGEST_PHASE`` counts as that.
+        What is odd about phases is logged, once in a process.
         """
         found = self
         wrong = [it for it in self.run_seconds if not 0.0 < _number(it) < math.inf]

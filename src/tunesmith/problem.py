@@ -22,13 +22,16 @@ if TYPE_CHECKING:
 class MeasureSettings:
     """How trials are measured. Times are in seconds, memory in bytes.
 
-    A candidate that an estimate of a call or two puts at more than ``cut_off`` times the best time
-    so far gets that one figure. ``min_repeat_time`` is how long one repeat lasts at least,
-    ``repeats`` how many there are; there are more if something on the machine disturbs them.
-    ``flush_cache`` empties the caches before each repeat (one call a repeat then), on a GPU before
-    each call. ``workers`` is how many programs are built at a time, None: as many as there are
-    cores. With ``measure_again`` a program is built and measured even where another config of the
-    same run made the same one; otherwise its figures are repeated (``Measurement.repeated``).
+    A build and a run of a trial may take ``build_timeout`` and ``run_timeout``, a process may
+    allocate ``memory_limit``. With ``verify`` outputs are compared with the operator's reference. A
+    candidate that an estimate of a call or two puts at more than ``cut_off`` times the best time so
+    far, or whose repeats would outlast ``run_timeout``, gets that one figure. ``min_repeat_time``
+    is how long one repeat lasts at least, ``repeats`` how many there are; there are more if
+    something on the machine disturbs them. ``flush_cache`` empties the caches before each repeat
+    (one call a repeat then), on a GPU before each call. ``workers`` is how many programs are built
+    at a time, None: as many as there are cores. With ``measure_again`` a program is built and
+    measured even where another config of the same run made the same one; otherwise its figures are
+    repeated (``Measurement.repeated``).
 
     Raises ``UsageError`` for a value that makes no sense.
     """
@@ -48,7 +51,7 @@ class MeasureSettings:
         for name in ("build_timeout", "run_timeout", "memory_limit", "repeats", "min_repeat_time"):
             if not 0 < getattr(self, name) < math.inf:
                 raise UsageError(f"{name} must be positive, not {getattr(self, name)}")
-        if self.cut_off < 1:
+        if not self.cut_off >= 1:
             raise UsageError(f"cut_off must be at least 1, not {self.cut_off}")
         if self.workers is not None and self.workers < 1:
             raise UsageError(f"at least one worker is needed, not {self.workers}")

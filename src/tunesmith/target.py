@@ -70,7 +70,8 @@ class Target:
 
     @classmethod
     def from_json(cls, described: Mapping[str, Any]) -> Target:
-        """The target of a record: the inverse of ``to_json``, with all options set.
+        """The target of a record: the inverse of ``to_json``, with all options set, for a GPU only
+        ``arch``.
 
         Raises ``UsageError`` for one that is of no kind known here.
         """
@@ -115,13 +116,19 @@ class Target:
         return instructions(self.processor, self.triple)
 
     def lanes(self, dtype: str) -> int:
-        """The number of elements of a type in a vector register."""
+        """The number of elements of a type in a CPU's vector register.
+
+        Raises ``UsageError`` like ``processor``.
+        """
         known = self.instructions
         register = 64 if "avx512f" in known else 32 if "avx" in known else sve.vector_bytes(known)
         return register * 8 // element_bits(dtype)
 
     def to_tvm(self) -> Any:
-        """The ``tvm.target.Target`` (imports TVM). Raises ``UsageError`` like ``processor``."""
+        """The ``tvm.target.Target`` (imports TVM).
+
+        Raises ``UsageError`` like ``processor`` and ``gpu_arch``.
+        """
         import tvm
 
         return tvm.target.Target(self.to_json())
@@ -149,7 +156,7 @@ class Target:
         return self.arch or host_gpu_arch()
 
     def resolved(self) -> Target:
-        """The same target with ``arch`` set. Raises ``UsageError`` like ``gpu_arch``."""
+        """The same target, for a GPU with ``arch`` set. Raises ``UsageError`` like ``gpu_arch``."""
         return replace(self, arch=self.gpu_arch) if self.kind == "cuda" else self
 
     def check_measurable(self, instead: str = "--build-only") -> None:

@@ -72,6 +72,7 @@ USAGE = [
     (f"tune {MATMUL} --build-timeout 0", "build_timeout must be positive, not 0"),
     (f"tune {MATMUL} --memory-limit 0", "memory_limit must be positive, not 0"),
     (f"tune {MATMUL} --cut-off 0.5", "cut_off must be at least 1, not 0.5"),
+    (f"tune {MATMUL} --cut-off nan", "cut_off must be at least 1, not nan"),
     # targets and sketches
     (f"tune {MATMUL} --target gpu", "unknown target 'gpu': did you mean cpu?"),
     (f"tune {MATMUL} --cores 0", "at least one core, not 0"),

@@ -81,9 +81,13 @@ def test_numba_itself_is_what_variants_are_compared_with() -> None:
     assert "@scaled(" in subject.other
 
 
-def test_what_numba_cannot_compile_is_one_line() -> None:
+def test_what_numba_cannot_compile_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("numba", reason="Numba is not installed")
     x = np.zeros(3)
+    with monkeypatch.context() as patch:
+        patch.setattr("tunesmith.evolve.llvm.numba_compile._TIMEOUT", 0.001)
+        with pytest.raises(UsageError, match=r"has not compiled scaled\(.*\) in 0.001 s: "):
+            ts.evolve.NumbaKernel(scaled).subject(Tests.of([(x.reshape(1, 3), x, 2.5)]))
     with pytest.raises(UsageError, match=r"Numba cannot compile <?lambda"):
         ts.evolve.NumbaKernel(lambda x: open("a")).subject(Tests.of([(x,)]))  # noqa: SIM115, PTH123
     with pytest.raises(UsageError, match="no test is a tuple of arguments"):

@@ -252,7 +252,12 @@ def test_the_source_is_of_both_functions_or_of_one_alone() -> None:
     assert [name in whole for name in names] == [True, True]
     assert [name in main for name in names] == [True, False]
     assert [name in prepare for name in names] == [False, True]
-    assert plain_kernel().source("ll", "main") == plain_kernel().source("ll")
+    plain = plain_kernel()
+    assert plain.source("ll", "main") == plain.source("ll")
+    with pytest.raises(UsageError, match=r"no function prepare, but main$"):
+        plain.source("ll", "prepare")
+    with pytest.raises(UsageError, match=r"no function mian, but main and prepare$"):
+        kernel.source("ll", "mian")
 
 
 # -- files ----------------------------------------------------------------------------------------

@@ -91,6 +91,21 @@ def test_builds_count_where_nothing_else_is_done(wall: Wall) -> None:
     assert clock.split() == {**parts, "total": 10.0}
 
 
+def test_runs_count_where_nothing_else_is_done(wall: Wall) -> None:
+    """Trials elsewhere go on while the tuner thinks."""
+
+    class Running(ScriptedMeasurer):
+        def time_split(self) -> Mapping[str, float]:
+            return {"build": 1.0, "run": 10.0, "idle": 0.0}
+
+    clock = RunClock(Running(Scripted()))
+    with clock.thinking():
+        wall.pass_by(4.0)
+    wall.pass_by(6.0)
+    parts = {"search": 4.0, "build": 0.0, "run": 6.0, "record": 0.0, "idle": 0.0}
+    assert clock.split() == {**parts, "total": 10.0}
+
+
 def test_time_counts_however_its_block_ends(wall: Wall) -> None:
     clock = RunClock(ScriptedMeasurer(Scripted()))
     with pytest.raises(EndingError), clock.thinking():

@@ -31,7 +31,10 @@ class Representation(Protocol):
         """
 
     def draw(self, edits: Edits, random: random.Random) -> Edit:
-        """Any edit of the program with these edits, which may be invalid."""
+        """Any edit of the program with these edits, which may be invalid.
+
+        Raises ``InvalidEditError`` where nothing can be edited.
+        """
 
     def describe(self, edits: Edits) -> list[str]:
         """Each edit in words, with the line of the source where it is known."""
@@ -77,7 +80,7 @@ def random_edit(
 ) -> Edit:
     """An edit that makes another program after these edits.
 
-    Raises ``InvalidEditError`` where none of so many was valid.
+    Raises ``InvalidEditError`` where none of so many was valid, or nothing can be edited.
     """
     before = representation.apply(edits)
     for _ in range(tries):

@@ -73,13 +73,15 @@ def evolve(
     ``objectives`` time and error, programs may be more wrong than the original by up to ``error``
     by the ``metric`` (``relative``, ``absolute``, or a function of the outputs and those of the
     original); with time alone outputs must be the same to the last bit. The ``budget`` is in
-    seconds and evaluations (``trials``). ``ablation`` looks which edits depend on each other.
-    Evaluations are kept in the ``store``, if there is one: another run of the same program and
-    tests goes on from there, unless it is ``fresh``.
+    seconds and evaluations (``trials``), by default ten minutes; its other limits do not count.
+    ``ablation`` looks which edits depend on each other. Evaluations are kept in the ``store``, if
+    there is one: another run of the same program and tests goes on from there, unless it is
+    ``fresh``.
 
     Ctrl-C ends the search and keeps the front. Raises ``UsageError`` for a program or a test that
-    makes no sense, and ``TunesmithError`` where the original fails its own tests, or no edit leaves
-    it valid.
+    makes no sense, ``MissingDependencyError`` without a package of the extra ``evolve``,
+    ``StoreError`` if the store cannot be opened, and ``TunesmithError`` where the original fails
+    its own tests, or no edit leaves it valid.
     """
     for name in objectives:
         if name not in OBJECTIVES:

@@ -32,8 +32,8 @@ _RUNTIME = re.compile(r"^@__(TVM\w+) = linkonce .*global ptr null.*$", re.MULTIL
 def tuned_kernel(kernel: Kernel) -> tuple[LLVMKernel, list[tuple[Any, ...]]]:
     """A kernel for this machine's CPU, and two tests of it: inputs, and zeros for the output.
 
-    Edited is the largest function: that of the threads, where there are some. Raises ``UsageError``
-    for a kernel of a GPU, and one that needs its weights laid out beforehand.
+    Edited is the largest of the functions that compute, most often that of the threads. Raises
+    ``UsageError`` for a kernel of a GPU, and one that needs its weights laid out beforehand.
     """
     if kernel.arch is not None:
         raise UsageError("only a kernel for a CPU can be evolved, and this is one for a GPU")

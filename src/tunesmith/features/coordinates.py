@@ -41,10 +41,11 @@ class Coordinates:
     """Coordinates of the configs of a space; each config has ``count``.
 
     A parameter with a single value has none. An ordinal has its logarithm, scaled to [0, 1], and if
-    not all its values are powers of two, the logarithm of its odd part. A factorization has these
-    for each part, a categorical one per value. A permutation has one for each pair of items, which
-    tells the one that comes first, and one per item for which is last: of loops the innermost. With
-    more than 8 items it has the place of each in place of the pairs.
+    any of its values has an odd part above 1, the logarithm of that. A factorization has these for
+    each part, a categorical one per value, or a single one for two values. A permutation has one
+    for each pair of items, which tells the one that comes first, and one per item for which is
+    last: of loops the innermost. With more than 8 items it has the place of each in place of the
+    pairs.
 
     ``groups`` holds a number for each coordinate, the same for those that are one choice: which
     value a categorical has, or which item is last.

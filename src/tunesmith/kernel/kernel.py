@@ -128,8 +128,9 @@ class Kernel:
         """The compiled program as text: LLVM-IR (``ll``) or assembly (``asm``) for a CPU, CUDA C++
         (``cuda``) for a GPU.
 
-        For a CPU, ``function`` selects one function (``main`` or ``prepare``). Raises
-        ``UsageError`` for another kind, and for a kernel that was loaded.
+        For a CPU, ``function`` selects one function: ``main``, or ``prepare`` where constant
+        weights are laid out beforehand. Raises ``UsageError`` for another kind or function, and for
+        a kernel that was loaded.
         """
         if self.arch is not None and kind != "cuda":
             raise UsageError(f"the source of a kernel for a GPU is cuda (CUDA C++), not {kind}")
@@ -137,6 +138,10 @@ class Kernel:
             raise UsageError(f"a kernel's source is ll (LLVM-IR) or asm (assembly), not {kind}")
         if self._program is None:
             raise UsageError("a loaded kernel has no source: ask the one that was compiled")
+        functions = ("main",) if self._description.prepared is None else ("main", "prepare")
+        if function not in (None, *functions):
+            known = " and ".join(functions)
+            raise UsageError(f"the kernel has no function {function}, but {known}")
         module = self._module
         if self.arch is not None:
             return str(module.mod.imports[0].inspect_source(kind))

@@ -33,14 +33,17 @@ class PreparedKernel:
     def __call__(self, *inputs: Any, out: Any | None = None) -> Any:
         """The result as a new array, or ``out`` filled with it.
 
-        Raises ``UsageError`` for arrays that do not fit.
+        Raises ``UsageError`` for arrays that do not fit; for a GPU also ``TunesmithError`` if the
+        call fails.
         """
         return self._calling.call(inputs, out)
 
     def bind(self, *inputs: Any) -> Callable[[], None]:
-        """A call without checks on copies of these arrays, into one buffer: for timing.
+        """A call without checks on copies of these arrays, into one buffer: for timing. On a GPU it
+        waits for the GPU.
 
-        Raises ``UsageError`` for arrays that do not fit.
+        Raises ``UsageError`` for arrays that do not fit; for a GPU also ``TunesmithError`` if the
+        call fails.
         """
         return self._calling.bind(inputs)
 

@@ -1,6 +1,7 @@
 """What a trial of a point is worth, by a model's prediction: higher is better.
 
-"Learning to Optimize Tensor Programs", appendix A.3, compares the three.
+"Learning to Optimize Tensor Programs", section 6.1 (figure 7) and appendix A.1 (figure 16),
+compares the three.
 """
 
 from __future__ import annotations

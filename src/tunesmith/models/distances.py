@@ -9,8 +9,8 @@ from tunesmith.models.one_thread import one_thread
 
 Array = npt.NDArray[np.float64]
 
-# Where known points have more steps than this, distances are added up coordinate by coordinate, for
-# so many numbers at a time.
+# Where known points have more steps than this, distances are computed directly, for so many
+# differences at a time.
 _MOST_STEPS = 20_000
 _BLOCK = 1 << 22
 
@@ -71,8 +71,9 @@ class Distances:
 
 
 def typical_distance(points: Array) -> float:
-    """The mean distance of two of the points, shape (points, coordinates), in the sum over the
-    coordinates (L1); 1 where all are the same."""
+    """About the mean distance of two of the points, shape (points, coordinates), in the sum over
+    the coordinates (L1), from pairs of one of the first and one of the second half; 1 where these
+    are all of equal points."""
     half = len(points) // 2
     apart = np.abs(points[:half] - points[half : 2 * half]).sum(axis=1)
     return float(apart.mean()) if apart.any() else 1.0

@@ -1,7 +1,7 @@
 """Ensembles of models that learn from resampled points: their differences are an uncertainty.
 
-"Learning to Optimize Tensor Programs", section 3.4 and appendix A.3, uses bootstrapped ensembles of
-five.
+"Learning to Optimize Tensor Programs", section 3.3, takes uncertainty from bootstrapping; in its
+section 6.1 (figure 7) ensembles have five models.
 """
 
 from __future__ import annotations

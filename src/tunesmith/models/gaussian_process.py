@@ -26,7 +26,7 @@ _JITTER = 1e-8
 
 FITTED = 120
 """The most points that hyperparameters should be fitted to: that takes cubic time, and room for
-each feature of each pair."""
+each length scale of each pair."""
 
 # Means and standard deviations of the priors over the logarithms. Values have unit variance. With
 # scales of the typical distance between two points the process is neither rough nor flat, however

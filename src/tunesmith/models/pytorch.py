@@ -14,7 +14,8 @@ from tunesmith.errors import MissingDependencyError, one_line
 def load_torch(what: str) -> Any:
     """The module ``torch``, which takes a second to import.
 
-    Raises ``MissingDependencyError``, which says what to install for ``what`` needs it.
+    Raises ``MissingDependencyError``; its message says that ``what`` needs PyTorch, and how to
+    install it.
     """
     try:
         import torch

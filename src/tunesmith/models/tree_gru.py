@@ -32,13 +32,14 @@ class TreeGRU:
     """A ``CostModel`` without uncertainty, on PyTorch.
 
     Features are the rows of ``loops``, outermost first, one after the other; rows of zeros are
-    loops that do not exist. Features that are not of loops count as one. It is trained for
+    loops that do not exist. With one loop, the default, all features are one row. It is trained for
     ``steps`` of 64 points. ``device`` is PyTorch's; None: the GPU, if there is one that PyTorch can
     use.
 
     With the objective ``rank`` predictions have the order of the values, but neither their unit nor
-    their scale. Raises ``UsageError`` for another objective than ``rank`` and ``regression``, and
-    for loops that do not divide the features, ``MissingDependencyError`` without PyTorch.
+    their scale. Raises ``UsageError`` for another objective than ``rank`` and ``regression``, for
+    loops that do not divide the features, and for the device ``cuda`` without a GPU that PyTorch
+    can use; ``MissingDependencyError`` without PyTorch.
     """
 
     objectives: ClassVar[tuple[Objective, ...]] = ("rank", "regression")

@@ -33,7 +33,7 @@ _DIGITS = 9
 
 @dataclass(frozen=True)
 class Trees:
-    """Trees whose predictions add up to ``offset``; all nodes in one array, each tree's first in
+    """Trees whose predictions are added to ``offset``; all nodes in one array, each tree's first in
     ``roots``.
 
     A row goes left where its ``feature`` is below ``threshold``, and by ``missing_left`` where it

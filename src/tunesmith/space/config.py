@@ -17,7 +17,8 @@ class Config(Mapping[str, Value]):
     """The value of each parameter, by name.
 
     Lists become tuples and NumPy scalars become Python's, so configs from JSON or from arrays equal
-    those that a space samples. Raises SpaceError for a value of any other type.
+    those that a space samples. Raises SpaceError for a value of any other type, a number that is
+    not finite, and a name that is no string.
     """
 
     __slots__ = ("_hash", "_key", "_values")
@@ -62,13 +63,17 @@ class Config(Mapping[str, Value]):
 
     @property
     def key(self) -> str:
-        """Canonical compact JSON with sorted names: equal for equal configs."""
+        """Canonical compact JSON with sorted names: equal for configs whose values are equal and of
+        the same types."""
         if self._key is None:
             self._key = json.dumps(self._values, sort_keys=True, separators=(",", ":"))
         return self._key
 
     def replace(self, /, **changes: object) -> Config:
-        """A copy with some values changed. Raises SpaceError for an unknown name."""
+        """A copy with some values changed.
+
+        Raises SpaceError for an unknown name, or what is no value.
+        """
         for name in changes:
             if name not in self._values:
                 raise SpaceError(

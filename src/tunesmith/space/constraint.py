@@ -17,9 +17,10 @@ from tunesmith.space.value import Value, quote
 class Constraint:
     """A condition on parameters in a small, safe subset of Python: ``tile[2] * threads <= 1024``.
 
-    It may use parameters' names, parts of tuples (``tile[2]``), numbers, strings, arithmetic,
-    comparisons, ``and``/``or``/``not``, ``in``, ``abs``, ``len``, ``max`` and ``min``. Raises
-    SpaceError for anything else, and for an expression that reads no parameter.
+    It may use parameters' names, parts of tuples (``tile[2]``), numbers, strings, ``True`` and
+    ``False``, lists of these (for ``in``), arithmetic, comparisons, ``and``/``or``/``not``, ``in``,
+    ``abs``, ``len``, ``max`` and ``min``. Raises SpaceError for anything else, and for an
+    expression that reads no parameter.
     """
 
     expression: str
@@ -34,7 +35,8 @@ class Constraint:
     ) -> Predicate:
         """The constraint that ``function`` is true for the values of ``names``, in this order.
 
-        It is slower than an expression, and its space cannot be written as JSON.
+        It is slower than an expression, and its space cannot be written as JSON. Raises SpaceError
+        for a text in place of a list of names, and for no names.
         """
         if isinstance(names, str):
             raise SpaceError(

@@ -34,8 +34,8 @@ class Space:
     """Parameters, and constraints between them, which may be given as text.
 
     Configs are numbered over the Cartesian product of the parameters, valid or not; the last
-    parameter varies fastest. Raises SpaceError for two parameters with the same name, and for a
-    constraint that reads an unknown parameter.
+    parameter varies fastest. Raises SpaceError for no parameters, what is no parameter or
+    constraint, two parameters with the same name, and a constraint that reads an unknown parameter.
     """
 
     def __init__(
@@ -90,7 +90,10 @@ class Space:
         return Config.from_values(dict(zip(self.names, reversed(values), strict=True)))
 
     def index_of(self, config: Mapping[str, Value]) -> int:
-        """The number of a config: the inverse of ``config_at``."""
+        """The number of a config: the inverse of ``config_at``.
+
+        Raises SpaceError for other names or values.
+        """
         index = 0
         for parameter, value in zip(self.parameters, self._values_of(config), strict=True):
             index = index * parameter.cardinality + parameter.index_of(value)
@@ -99,7 +102,10 @@ class Space:
     # Membership
 
     def contains(self, config: Mapping[str, Value]) -> bool:
-        """Whether ``config`` has exactly these parameters, valid values, and no violation."""
+        """Whether ``config`` has exactly these parameters, valid values, and no violation.
+
+        Raises SpaceError if a constraint cannot be evaluated.
+        """
         return (
             len(config) == len(self.parameters)
             and all(
@@ -131,7 +137,10 @@ class Space:
     # Sampling and enumeration
 
     def sample(self, rng: np.random.Generator) -> Config:
-        """A config, all valid ones equally likely. Raises SpaceError if there is none."""
+        """A config, all valid ones equally likely.
+
+        Raises SpaceError if there is none, or hardly any so that drawing finds none.
+        """
         values: dict[str, Any] = dict.fromkeys(self.names)  # keeps the order of the parameters
         for component in self._components:
             values.update(zip(component.names, component.draw(rng), strict=True))
@@ -140,8 +149,9 @@ class Space:
     def sample_many(self, count: int, rng: np.random.Generator) -> list[Config]:
         """``count`` distinct valid configs in random order, or all if the space has fewer.
 
-        Raises SpaceError if the space has none. A space that cannot be counted counts as exhausted
-        after 1,000 draws without a new config, or when drawing finds no valid one any more.
+        Raises SpaceError for a negative count, and if no config is found. A space that cannot be
+        counted counts as exhausted after 1,000 draws without a new config, or when drawing finds no
+        valid one any more.
         """
         if count < 0:
             raise SpaceError(f"cannot sample {count} configs: give a number of 0 or more")
@@ -205,7 +215,10 @@ class Space:
     # Topology and features
 
     def neighbours(self, config: Mapping[str, Value]) -> list[Config]:
-        """The valid configs that differ in one parameter, by an adjacent value."""
+        """The valid configs that differ in one parameter, by an adjacent value.
+
+        Raises SpaceError for other names or values, and if a constraint cannot be evaluated.
+        """
         return self._changed(
             config, ((each, each.neighbours(config[each.name])) for each in self.parameters)
         )
@@ -213,7 +226,8 @@ class Space:
     def changed(self, config: Mapping[str, Value], name: str, to: Iterable[Value]) -> list[Config]:
         """Copies of ``config`` with one parameter set to each of the values ``to``, if valid.
 
-        Raises SpaceError for an unknown parameter.
+        Raises SpaceError for an unknown parameter, a config with other names, and if a constraint
+        cannot be evaluated.
         """
         for parameter in self.parameters:
             if parameter.name == name:
@@ -236,7 +250,10 @@ class Space:
         return found
 
     def distance(self, a: Mapping[str, Value], b: Mapping[str, Value]) -> int:
-        """The sum of the parameters' distances: the steps from ``a`` to ``b`` if all are valid."""
+        """The sum of the parameters' distances: the steps from ``a`` to ``b`` if all are valid.
+
+        Raises SpaceError for other names or values.
+        """
         return sum(
             parameter.distance(of_a, of_b)
             for parameter, of_a, of_b in zip(
@@ -245,7 +262,10 @@ class Space:
         )
 
     def encode(self, config: Mapping[str, Value]) -> npt.NDArray[np.float64]:
-        """Numeric features, shape (len(encoded_names),), in the order of the parameters."""
+        """Numeric features, shape (len(encoded_names),), in the order of the parameters.
+
+        Raises SpaceError for other names or values.
+        """
         values = zip(self.parameters, self._values_of(config), strict=True)
         return np.array(
             [number for parameter, value in values for number in parameter.encode(value)],

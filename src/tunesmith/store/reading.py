@@ -58,7 +58,8 @@ class Reader:
         newest_first: bool = False,
         limit: int | None = None,
     ) -> Iterator[Record]:
-        """The trials of a task (or its play-offs) in the order in which they were stored; lazily.
+        """The trials of a task (or its play-offs) in the order in which they were stored, or the
+        newest first; at most ``limit``, lazily.
 
         ``sketch`` and ``session`` narrow them down. None for ``play_off`` means trials and
         play-offs. Records stored meanwhile are not included.
@@ -157,7 +158,11 @@ class Reader:
         return Runs(self._ask(queries.runs_of, task_key, machine))
 
     def tasks(self, *, machine: str | None = None) -> list[TaskSummary]:
-        """All tasks, in the order of their first sessions."""
+        """All tasks, in the order of their first sessions.
+
+        With ``machine`` None their figures are of this machine's trials, also for a task of another
+        platform.
+        """
         return self._database.read(lambda connection: queries.summaries(connection, machine))
 
     def written(self) -> int:

@@ -72,7 +72,7 @@ class Store(Reader):
         """Store the start of a tuning run. See `Session` for the arguments.
 
         ``machine`` (see `machine_of`) and ``versions`` default to those of this process. Raises
-        `UsageError` for a mapping that is not JSON-ready.
+        `UsageError` for a mapping that is not JSON-ready, and a machine without a fingerprint.
         """
         session = Session(
             uid=uuid.uuid4().hex,
@@ -249,7 +249,10 @@ class Store(Reader):
         return self._database.write(work)
 
     def import_rescued(self, path: str | Path) -> int:
-        """Merge the records of a file that `rescue` wrote; returns how many were new."""
+        """Merge the records of a file that `rescue` wrote; returns how many were new.
+
+        Raises `StoreError` for a file that is none.
+        """
         return self.merge(read_rescued(path))
 
 

@@ -33,7 +33,7 @@ def favourite(
     problems: Sequence[TaskProblem], model: GlobalModel | None, seed: int = 0
 ) -> tuple[TaskProblem, Config]:
     """The config of a task that is thought fastest, with the problem of its sketch; the default of
-    the first sketch where none has estimates."""
+    the first sketch where none has estimates, or none of those tried makes a program."""
     tried = [
         (start.estimate, problem, start.config)
         for problem, starts in estimated(problems, model, seed)

@@ -18,7 +18,7 @@ VERSION = 2
 
 
 def write_model(model: GlobalModel, path: Path) -> None:
-    """Write a model as a whole. Raises ``OSError``."""
+    """Write a model as a whole, without the one ``below`` it. Raises ``OSError``."""
     content = {
         "format": FORMAT,
         "version": VERSION,
@@ -34,7 +34,7 @@ def write_model(model: GlobalModel, path: Path) -> None:
 
 
 def read_model(path: Path) -> GlobalModel:
-    """The inverse of ``write_model``.
+    """The inverse of ``write_model``; no model is below it.
 
     Raises ``UsageError`` for a file that is none, such as a truncated one, or of another version.
     """

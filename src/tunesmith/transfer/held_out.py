@@ -28,7 +28,8 @@ class Score:
 
     ``correlation`` is that of the ranks of valid trials (Spearman's). ``found`` has, for each of
     ``LOOKED_AT``, the speed of the best of so many favourites as a share of the task's best; and
-    ``recall`` how many of the best so many are among as many favourites.
+    ``recall`` the share of the best so many that are among as many favourites. ``trials`` counts
+    failed ones, too.
     """
 
     task: Task

@@ -89,7 +89,8 @@ class GlobalModel:
         self, problem: TaskProblem, configs: Sequence[Config], estimates: Estimates | None = None
     ) -> Array:
         """The logarithms to base 2 of calls a second, shape (configs,), but for a constant that is
-        the same for all configs of a task, those of other sketches included.
+        the same for all configs of a task, those of other sketches included; -infinity for what
+        cannot run.
 
         ``estimates`` are those of the problem's sketch, where they are known already.
         """
@@ -104,8 +105,8 @@ class GlobalModel:
     def seconds(self, problem: TaskProblem, configs: Sequence[Config]) -> Array:
         """The estimates of the problem's sketch, corrected; shape (configs,).
 
-        Only their order, and that among a task's sketches, means something. NaN for a sketch that
-        has no estimates and is not known.
+        Only their order, and that among a task's sketches, means something. Infinite for what
+        cannot run, NaN for a sketch that has no estimates and is not known.
         """
         if not self.corrects(problem):
             return problem.estimates(configs)

@@ -14,7 +14,10 @@ FOLDER = Path(__file__).parent / "data"
 
 
 def shipped_model(target: Target) -> GlobalModel | None:
-    """The model for a kind of target; None where there is none."""
+    """The model for a target's kind; None where there is none.
+
+    Raises ``UsageError`` like ``read_model``.
+    """
     return _read(target.kind)
 
 

@@ -67,7 +67,11 @@ class Series:
 
 @dataclass(frozen=True)
 class TrainingSet:
-    """All series of a machine; ``machine`` is that of ``this_machine``, ``versions`` by package."""
+    """All series of a machine, or of all (see ``stored_set``).
+
+    ``machine`` describes it, or that of the last trial, as ``this_machine`` does; ``versions`` are
+    by package.
+    """
 
     machine: Mapping[str, Any]
     versions: Mapping[str, str]
@@ -150,7 +154,8 @@ def timed(seconds: Array) -> npt.NDArray[np.bool_]:
 
 
 def write_training_set(found: TrainingSet, path: Path) -> None:
-    """Write a set as a file: compressed JSON, with the seconds to four digits."""
+    """Write a set of one machine's trials as a file: compressed JSON, with the seconds to four
+    digits. Raises ``OSError``."""
     tasks: dict[Task, list[Series]] = {}
     for each in found.series:
         tasks.setdefault(each.task, []).append(each)

@@ -26,7 +26,7 @@ from tunesmith.space import Config, Space
 from tunesmith.tuners.breeding import Individual, another_value
 from tunesmith.tuners.tuner import Search, Tuner, fitness, option
 
-# After this many moves to known configs a chain is stuck, and is reheated.
+# After this many moves to known or invalid configs a chain is stuck, and is reheated.
 _VAIN_MOVES = 100
 
 

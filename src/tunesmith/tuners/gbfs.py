@@ -10,6 +10,8 @@ parameters: two configs are neighbours if they differ in one parameter, by adjac
   eventually proposes the whole space.
 - It samples from valid neighbours only; the paper samples from all actions and drops invalid ones.
 - A failed state is not expanded. The paper does not define its cost.
+- Where something works before the first proposal, of earlier records or good starts, the search
+  begins at the best of that.
 """
 
 from __future__ import annotations

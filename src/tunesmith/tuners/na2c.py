@@ -22,6 +22,8 @@ Differences from the paper:
 - Nothing waits. Observations form episodes in the order of their arrival, including those of
   configs that others proposed; if more configs are requested, the search walks on.
 - The first config is measured, too; the paper only walks from there.
+- Where something works before the first proposal, of earlier records or good starts, the search
+  begins at the best of that.
 - While all trials fail, the centre is a random config, a new one after each episode: nothing can be
   learned from a neighbourhood of failures.
 - If equation 6 would give more than 512 actions, there are fewer (see ``Moves``); the paper's
@@ -116,7 +118,8 @@ class NA2CSearch(Search):
         best: the highest throughput so far; 0 while all trials failed.
         best_state: the state with that throughput; None while there is none.
         observed: the number of observations.
-        still: episodes since the centre moved.
+        still: episodes since the centre moved, and ``patience`` more each time that walks found
+            nothing new.
     """
 
     def __init__(self, settings: NA2C, space: Space, seed: int) -> None:

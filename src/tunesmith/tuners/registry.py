@@ -66,7 +66,8 @@ def tuner(name: str, **options: object) -> Tuner:
 def parse_options(name: str, assignments: Iterable[str]) -> dict[str, object]:
     """The options of a tuner from texts such as ``population=50``, for ``tuner``.
 
-    Raises ``UsageError`` for an unknown option, a text without ``=`` or a value of another type.
+    Raises ``UsageError`` for an unknown tuner or option, a text without ``=`` or a value of another
+    type, and ``MissingDependencyError`` for a tuner whose package cannot be imported.
     """
     settings = TUNERS.get(name)
     options: dict[str, object] = {}

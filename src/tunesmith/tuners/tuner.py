@@ -47,7 +47,8 @@ class Tuner(ABC):
     name: ClassVar[str]
 
     random_start_option: ClassVar[str | None] = None
-    """The option that says how many random configs a search begins with; None: there is none."""
+    """The option with the number of random configs that a search begins with, where these may be
+    most of a short run; None: there is none, or they are always few."""
 
     def __post_init__(self) -> None:
         for option in options_of(type(self)):
@@ -60,19 +61,25 @@ class Tuner(ABC):
 
     @abstractmethod
     def start(self, space: Space, seed: int) -> Search:
-        """A new search of ``space``; the same seed and observations give the same proposals."""
+        """A new search of ``space``; the same seed and the same calls give the same proposals.
+
+        Raises ``UsageError`` for a negative seed or an option that does not fit, ``SpaceError``,
+        here or in ``propose``, for a space without a valid config, and ``MissingDependencyError``
+        without a package that it needs.
+        """
 
     def start_on(self, view: View, seed: int) -> Search:
         """A new search that may use estimates and features: see ``View``.
 
-        A run starts its searches with this. By default it calls ``start`` with the space.
+        A run starts its searches with this. By default it calls ``start`` with the space. Raises
+        like ``start``, and ``UsageError`` for features that the problem does not have.
         """
         return self.start(view.space, seed)
 
     def random_start(self, *, transfers: bool = False) -> int:  # noqa: ARG002 # of few tuners
         """How many random configs a search begins with that knows no trial yet, and a model of
-        other tasks only if it ``transfers``; 0 for tuners without such a phase, of which random
-        search is one."""
+        other tasks only if it ``transfers``; 0 for tuners without such a phase, as random search,
+        or with one that is always short, as ``auto``."""
         option = self.random_start_option
         return 0 if option is None else int(getattr(self, option))
 
@@ -128,7 +135,10 @@ class Search(ABC):
         self._draws_are_vain = False
 
     def propose(self, count: int) -> list[Config]:
-        """Up to ``count`` new valid configs: fewer if fewer are left, none at the end."""
+        """Up to ``count`` new valid configs: fewer if fewer are left, none at the end.
+
+        Raises ``SpaceError`` where no valid config is found from the beginning.
+        """
         configs: list[Config] = []
         while len(configs) < count:
             config = self.next_config()
@@ -199,8 +209,9 @@ class Search(ABC):
             return None
 
     def some_configs(self, count: int) -> list[Config]:
-        """``count`` random configs, or all if there are fewer; those that were seen, where hardly
-        any is valid and drawing finds none. Raises ``SpaceError`` where nothing was seen either."""
+        """``count`` random configs, or all if there are fewer; all those that were seen, however
+        many, where hardly any is valid and drawing finds none. Raises ``SpaceError`` where nothing
+        was seen either."""
         try:
             return self.space.sample_many(count, self.rng)
         except NoConfigFoundError:

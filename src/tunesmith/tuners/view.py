@@ -44,7 +44,8 @@ class View:
     def estimates(self, configs: Sequence[Config]) -> Array | None:
         """Estimated seconds of a call by a model of the machine, shape (configs,).
 
-        NaN for configs without an estimate; None if there is no model.
+        Infinite for what cannot run, NaN for configs without an estimate; None if there is no
+        model.
         """
         return None if self._estimates is None else self._estimates(configs)
 
@@ -60,7 +61,7 @@ class View:
 
     def transferred(self, configs: Sequence[Config]) -> Array | None:
         """Logarithms to base 2 of calls a second by a model of other tasks, shape (configs,), but
-        for a constant; None if there is none."""
+        for a constant; -infinity for what cannot run. None if there is no model."""
         return None if self._transferred is None else self._transferred(configs)
 
     def features(self, configs: Sequence[Config], kind: FeatureKind = "configuration") -> Array:
@@ -68,7 +69,8 @@ class View:
 
         Those of programs take milliseconds per config, as the programs are made; configs that
         cannot be scheduled have NaN. ``configuration`` means the configs' ``Coordinates``, unless
-        the problem has something better. Raises ``UsageError`` if it has no programs.
+        the problem has something better. Raises ``UsageError`` for another kind than
+        ``configuration`` if the problem has no programs.
         """
         known = None if self._features is None else self._features(configs, kind)
         if known is not None:

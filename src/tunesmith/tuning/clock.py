@@ -54,7 +54,8 @@ class RunClock:
     def split(self) -> dict[str, float]:
         """Seconds by phase, and their ``total``, which is their sum.
 
-        What the tuner and the run do while programs are built counts as search and record alone.
+        What the tuner and the run do while programs are built or run counts as search and record
+        alone.
         """
         trials = self._measurer.time_split()
         busy = {
@@ -64,6 +65,6 @@ class RunClock:
             "record": 0.0 if self._measurer.simulated is not None else self._bookkeeping,
         }
         total = self.elapsed
-        both = min(busy["build"], max(0.0, sum(busy.values()) - total))
-        busy["build"] -= both
+        for phase in ("build", "run"):
+            busy[phase] -= min(busy[phase], max(0.0, sum(busy.values()) - total))
         return {**busy, "idle": max(0.0, total - sum(busy.values())), "total": total}

@@ -43,8 +43,9 @@ def compile(
     Of a task that was never tuned it is the one that the sketches' estimates, corrected by a model
     of other tasks (``transfer``, as in ``tune``), think fastest. That takes about a second, and no
     trial. A store that does not exist knows nothing, and none is created; where it was named, a
-    warning is logged. Raises ``UsageError`` for a sketch that does not exist or fit, ``StoreError``
-    for a store that cannot be read, and ``TunesmithError`` if the compiler fails.
+    warning is logged. Raises ``UsageError`` for what is no task, a sketch that does not exist or
+    fit, and a ``transfer`` that is none or that the store does not have, ``StoreError`` for a store
+    that cannot be read, and ``TunesmithError`` if the compiler fails.
     """
     if not isinstance(task, Task):
         raise UsageError(f"a Task can be compiled, not {task!r}")

@@ -42,7 +42,11 @@ class Found:
         return None if self.problem.flops is None else self.problem.flops / self.seconds / 1e9
 
     def compile(self) -> Kernel:
-        """Build the kernel of this config. Raises ``UsageError`` unless the problem is a task."""
+        """Build the kernel of this config.
+
+        Raises ``UsageError`` unless the problem is a task, and ``TunesmithError`` if it cannot be
+        built.
+        """
         kernel: Kernel = self.problem.kernel(self.config)
         return kernel
 
@@ -105,15 +109,15 @@ class Result:
 
     ``problem`` is what was tuned: for a task with several sketches a ``Portfolio`` of them, while
     ``default`` and ``best`` have the problem with the sketch that they are by. These are None if no
-    such config was measured validly; then ``reason`` says why, and ``failures`` what the last trial
-    of each class said. ``outcomes`` counts all trials by class, ``repeated`` the valid ones whose
-    program had been measured before, ``resumed`` those of earlier runs, ``shared`` those of other
-    runs that went on at the same time, ``sketches`` those of a task by sketch; ``time`` holds this
-    call's seconds by phase and ``total``. ``rescued`` is the file that holds the records that the
-    store did not take, ``failure`` says why it did not. ``session`` is what the store knows the run
-    by. ``lost`` says what has become of that which measures, if nothing of it is left. ``advice``
-    says what a longer run would be good for, where time ended one that was hardly more than its
-    tuner's random start.
+    such config was measured validly; without a ``best``, ``reason`` says why. ``failures`` has what
+    the last trial of each failing class said. ``outcomes`` counts all trials by class, ``repeated``
+    the valid ones whose program had been measured before, ``resumed`` those of earlier runs,
+    ``shared`` those of other runs that went on at the same time, ``sketches`` those of a task by
+    sketch; ``time`` holds this call's seconds by phase and ``total``. ``rescued`` is the file that
+    holds the records that the store did not take, ``failure`` says why it did not. ``session`` is
+    what the store knows the run by. ``lost`` says what has become of that which measures, if
+    nothing of it is left. ``advice`` says what a longer run would be good for, where time ended one
+    that was hardly more than its tuner's random start.
     """
 
     problem: Measurable

@@ -111,11 +111,11 @@ def tune(
 ) -> Any:
     """Search for the fastest config of a problem.
 
-    A run continues what earlier runs of the same problem left in the store: their trials are
-    shown to the tuner, count towards ``budget.trials`` and are not repeated, unless ``fresh``.
-    Without a ``store`` a task uses the user's store, any other problem none that lasts. Every trial
-    is saved as it ends; Ctrl-C ends the run like a budget does. At the end the best few are
-    measured again in turn, so that noise picks no winner.
+    A run continues what earlier runs of the same problem left in the store: their trials are shown
+    to the tuner, count towards ``budget.trials`` and are not repeated, unless ``fresh``. Without a
+    ``store`` a task uses the user's store, any other problem none that lasts. Every trial is saved
+    as it ends. At the end the best few are measured again in turn, so that noise picks no winner;
+    Ctrl-C ends the run without that.
 
     A task is tuned with all sketches that can schedule it, or those that ``sketch`` names, but none
     of ``without_sketches``; each has a search of its own, and most trials go to those that are
@@ -135,8 +135,14 @@ def tune(
     cost model is not installed, a line says so, and the search is random. A line also says where a
     tuner's random start is most of the run.
 
+    Without a ``budget``, which only a network must have, it ends when no config is left, or with
+    Ctrl-C. ``settings`` say how trials are measured, ``progress`` is called with a ``Progress``
+    again and again, and the same ``seed`` gives the same proposals for the same results at the same
+    times.
+
     Raises ``UsageError`` for what does not exist or cannot be, ``StoreError`` if the store cannot
-    be opened, ``TunesmithError`` if measuring is impossible on this machine.
+    be opened, ``MissingDependencyError`` for a tuner that needs a package, such as PyTorch, that is
+    not installed, and ``TunesmithError`` if measuring is impossible on this machine.
     """
     if isinstance(tuner, Budget):
         _check_kind("budget", budget, "given once", budget is None)

@@ -15,10 +15,11 @@ from tunesmith.measurement import Outcome
 class Evaluation:
     """``ratio`` is the time of the tests by that of the original, ``seconds`` the time itself:
     medians over pairs of runs of both. ``error`` is the largest of all tests. All are infinite for
-    a program that failed, and ``message`` says why in one line. ``original_error`` is that of the
-    original beside it, by the same measure. ``code`` is a digest of its machine code,
-    empty where there is none; what is ``repeated`` was not run: it is of another program with the
-    same code.
+    a program that failed, and ``message`` says why in one line. Of one that ran and is above the
+    limit of the error the ratio is infinite, and the error, unless it was the last test, in its
+    first run, that showed it. ``original_error`` is that of the original beside it, by the same
+    measure. ``code`` is a digest of its machine code, empty where there is none; what is
+    ``repeated`` was not run: it is of another program with the same code.
     """
 
     outcome: Outcome

@@ -82,7 +82,8 @@ def as_outputs(value: Any) -> list[Array]:
 
 
 def relative(outputs: Outputs, golden: Outputs) -> float:
-    """The largest deviation of an element as a share of the size of what it should be."""
+    """The largest deviation of an element as a share of the size of what it should be; infinite for
+    one that should be 0 and is not."""
     return _largest(outputs, golden, lambda difference, size: difference / size)
 
 
@@ -108,7 +109,8 @@ def _alike(outputs: Outputs, golden: Outputs) -> bool:
 
 
 def _largest(outputs: Outputs, golden: Outputs, of: Callable[[Array, Array], Array]) -> float:
-    """Infinite where shapes differ, and where something is NaN or infinite that should not be."""
+    """Infinite where shapes or types differ, and where something is NaN or infinite that should not
+    be."""
     if not _alike(outputs, golden):
         return math.inf
     found = [0.0]

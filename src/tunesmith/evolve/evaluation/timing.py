@@ -36,10 +36,10 @@ class TamperedError(TunesmithError):
 
 @dataclass(frozen=True)
 class Pairs:
-    """How often tests are repeated: at least so many pairs of runs, and more as long as all of them
-    take no more than so many seconds; less of these go to a test that matters less, as the original
-    is done with it sooner than with others. A test that takes longer than that has one pair, or
-    pairs of calls if it has many. What is clearly slower is not timed to the end."""
+    """How often tests are repeated: ``least`` pairs of runs, and more, up to ``most``, as long as
+    all of them take no more than ``seconds``; less of these go to a test that matters less, as the
+    original is done with it sooner than with others. A test that takes longer than that has one
+    pair, or pairs of calls if it has many. What is clearly slower is not timed to the end."""
 
     least: int = 3
     most: int = 300

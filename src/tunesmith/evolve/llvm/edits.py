@@ -12,7 +12,8 @@ from tunesmith.evolve.llvm.code import Block, Function, Instruction
 from tunesmith.evolve.llvm.dominance import Scope
 from tunesmith.evolve.llvm.repair import repair, uses, wire
 
-# Beside phis and terminators, which no body has: one on the stack in a loop would fill this.
+# What edits leave alone, beside phis and terminators, which no body has: memory on the stack, which
+# a copy in a loop would use up, and calls that only mark things.
 _SAFE = frozenset({"alloca"})
 _SAFE_CALLS = ("@llvm.dbg.", "@llvm.lifetime.")
 

@@ -59,7 +59,8 @@ class LLVMKernel:
     def subject(self, tests: Tests) -> LLVMSubject:
         """What the search works on.
 
-        Raises ``UsageError`` for a module that does not parse, and a function that is not there.
+        Raises ``UsageError`` for a module that does not parse, and a function that is not there;
+        ``MissingDependencyError`` without llvmlite.
         """
         text = simplified(self.text, self.entry)
         convention = self.convention or LLVMCode(text, self.entry).c_convention
@@ -92,7 +93,8 @@ class NumbaKernel:
     def subject(self, tests: Tests) -> LLVMSubject:
         """What the search works on.
 
-        Raises ``UsageError`` where Numba cannot compile it, ``MissingDependencyError`` without it.
+        Raises ``UsageError`` where Numba cannot compile it, or nothing says for which types;
+        ``MissingDependencyError`` without it.
         """
         types = self.types
         if types is None:

@@ -52,21 +52,26 @@ def numba_code(
     plain = getattr(function, "py_func", function)
     options = dict(options or getattr(function, "targetoptions", {}))
     types = [numba.typeof(each) for each in arguments]
-    ran = subprocess.run(
-        [sys.executable, "-P", "-m", "tunesmith.evolve.llvm.numba_compile"],
-        input=cloudpickle.dumps((plain, options, types)),
-        capture_output=True,
-        env={
-            **os.environ,
-            "NUMBA_OPT": "0",
-            "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
-        },
-        timeout=_TIMEOUT,
-        check=False,
-    )
+    named = f"{plain.__name__}({', '.join(map(str, types))})"
+    try:
+        ran = subprocess.run(
+            [sys.executable, "-P", "-m", "tunesmith.evolve.llvm.numba_compile"],
+            input=cloudpickle.dumps((plain, options, types)),
+            capture_output=True,
+            env={
+                **os.environ,
+                "NUMBA_OPT": "0",
+                "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+            },
+            timeout=_TIMEOUT,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise UsageError(
+            f"Numba has not compiled {named} in {_TIMEOUT:g} s: evolve a smaller function"
+        ) from error
     if ran.returncode:
         words = ran.stderr.decode(errors="replace").strip().splitlines() or ["it said nothing"]
-        named = f"{plain.__name__}({', '.join(map(str, types))})"
         raise UsageError(f"Numba cannot compile {named}: {words[-1]}")
     text, mangled, taken, result = pickle.loads(ran.stdout)
     entry = str(plain.__name__)

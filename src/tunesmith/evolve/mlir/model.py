@@ -36,7 +36,9 @@ class StableHLOModule:
     def subject(self, tests: Tests) -> StableHLOSubject:
         """What the search works on.
 
-        Raises ``UsageError`` for a module that does not parse, and a function that is not there.
+        Raises ``UsageError`` for a module that does not parse, and a function that is not there,
+        has several blocks or operations that no edit can move; ``MissingDependencyError`` without
+        IREE.
         """
         code = StableHLOCode(self.text, self.entry)
         return StableHLOSubject(self.entry, code, tests, self.pairs)

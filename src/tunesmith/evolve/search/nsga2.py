@@ -17,8 +17,8 @@ from tunesmith.evolve.search.variation import Trying, Variation
 @dataclass(frozen=True)
 class SearchSettings:
     """``population`` individuals, of which the best ``elites`` share stays; the first ones have
-    ``first_edits`` each. ``crossover`` and ``mutation`` are probabilities; a variation that fails
-    is tried again up to ``tries`` times ("GEVO-ML", section 3). What stays is measured again until
+    ``first_edits`` each. ``crossover`` and ``mutation`` are probabilities; a variation has up to
+    ``tries`` tries until it is valid ("GEVO-ML", section 3). What stays is measured again until
     there are ``looks`` times of it.
 
     Raises ``UsageError`` for a value that makes no sense.

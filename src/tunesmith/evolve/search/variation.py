@@ -19,8 +19,8 @@ Trying = Generator[tuple[Edit, ...], Program, Individual | None]
 
 @dataclass(frozen=True)
 class Variation:
-    """How individuals change. ``error_limit`` is what makes a program invalid; a try that failed is
-    repeated up to ``tries`` times."""
+    """How individuals change. ``error_limit`` is what makes a program invalid; a change has up to
+    ``tries`` tries."""
 
     representation: Representation
     error_limit: float

@@ -14,7 +14,10 @@ from tunesmith.space.value import Value, identity
 
 @dataclass(frozen=True)
 class Categorical(Choice):
-    """Distinct values of any type, in the order given. Each is adjacent to all others."""
+    """Distinct values of any type, in the order given. Each is adjacent to all others.
+
+    Raises SpaceError for no values, and equal ones.
+    """
 
     kind: ClassVar[str] = "categorical"
 

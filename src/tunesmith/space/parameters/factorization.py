@@ -45,7 +45,8 @@ class Factorization(Parameter):
 
     Two are adjacent if moving one prime factor from one part to another turns one into the other. A
     value's number has one digit per prime: the rank of the composition of that prime's exponent
-    over the parts.
+    over the parts. Raises SpaceError for a product above 2^40 or more than 64 parts, and what is no
+    positive integer.
     """
 
     product: int

@@ -15,7 +15,10 @@ from tunesmith.space.value import Value, identity, quote
 
 @dataclass(frozen=True)
 class Ordinal(Choice):
-    """Distinct numbers in ascending order. Each is adjacent to the next lower and higher one."""
+    """Distinct numbers in ascending order. Each is adjacent to the next lower and higher one.
+
+    Raises SpaceError for no values, equal ones, and what is no finite number.
+    """
 
     values: Sequence[int | float]
 

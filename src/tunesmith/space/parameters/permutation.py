@@ -23,7 +23,8 @@ class Permutation(Parameter):
     """The permutations of ``items``: distinct ints, floats or strings.
 
     Two are adjacent if swapping two items turns one into the other. A value's number is its Lehmer
-    code; number 0 is the order in which the items were given.
+    code; number 0 is the order in which the items were given. Raises SpaceError for no items, equal
+    ones, more than 64, or tuples.
     """
 
     items: Sequence[int | float | str]

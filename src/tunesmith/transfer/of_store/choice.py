@@ -53,6 +53,8 @@ def model_for(
 
     Raises ``UsageError`` for a name that the store does not have, for a model by name that is of
     another kind of target, or cannot be used or trained again, and for what is no ``Transfer``.
+    Raises ``MissingDependencyError`` where a model by name has to be trained again without XGBoost,
+    and ``StoreError`` where the store cannot be read for it.
     """
     check_transfer(store, transfer)
     if isinstance(transfer, GlobalModel):

@@ -43,8 +43,9 @@ Places = npt.NDArray[np.intp]
 # The number of successive proposals, without an observation between them, from the same candidates.
 _PROPOSALS_PER_POOL = 4
 
-# Where more than this many proposals are asked for at once, candidates serve a share of them, and
-# the next ones are also around so many of those that were thought most of.
+# A call that asks for more than ``_FEW`` proposals takes a ``_SHARE`` of them, but no more than
+# ``_MOST_PER_POOL``, from the same candidates. The next candidates are also around the
+# ``_PROMISING`` that the model predicts to be best of those that this call proposed.
 _FEW = 64
 _SHARE = 1 / 8
 _MOST_PER_POOL = 64

@@ -41,7 +41,7 @@ class Chains:
     def run(
         self, score: Score, steps: int, keep: int, known: Keys, *, hottest: float = 1.0
     ) -> Best:
-        """Move ``steps`` times, and return the ``keep`` best configs on the way.
+        """Move at most ``steps`` times, and return the ``keep`` best configs on the way.
 
         Configs with ``known`` keys are passed through, but not returned. The first temperature is
         ``hottest``: chains that go on soon, from where they are, need not forget it.

@@ -1,8 +1,7 @@
 """What a model of other tasks adds to the local one: f = f_global + f_local (equation 4).
 
-The global model is worth most while there are few trials. AutoTVM's implementation halves its
-weight with every batch of 64. Batches differ in size here, so it halves with every 64 trials; below
-a twentieth it is left out.
+The global model is worth most while there are few trials. As in AutoTVM's implementation its weight
+halves with every 64 trials; below a twentieth it is left out.
 """
 
 from __future__ import annotations

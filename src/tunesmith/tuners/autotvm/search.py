@@ -51,9 +51,11 @@ _LOGGER = logging.getLogger("tunesmith")
 
 
 class AutoTVMSearch(Search):
-    """A running search. The first ``batch`` configs are random.
+    """A running search. Until a batch of trials is known, configs are random, or those that a model
+    of other tasks likes, if there is one.
 
-    Raises ``UsageError`` for features that the problem does not have.
+    Raises ``UsageError`` for features that the problem does not have, an unknown model, or an
+    objective that it lacks, and ``MissingDependencyError`` without the model's package.
     """
 
     def __init__(self, settings: AutoTVM, view: View, seed: int) -> None:

@@ -1,4 +1,4 @@
-"""The state of the GPU during a trial: its clocks and temperature."""
+"""The state of the GPU right after a trial: its clocks and temperature."""
 
 from __future__ import annotations
 
