@@ -135,7 +135,7 @@ def test_every_sketch_is_read(operator: Any, target: Target) -> None:
                 assert loop.parent is None or loop.parent < number
             for each in nest.accesses:
                 box = np.prod(each.widths + each.spans.sum(axis=0))
-                assert box > 0
+                assert 0 < box <= nest.buffers[each.buffer].elements, problem.sketch.name
                 assert len(each.strides) == len(each.path) == len(each.spans)
             parameters = {buffer.name for buffer in nest.buffers if buffer.is_parameter}
             assert parameters, problem.sketch.name

@@ -111,7 +111,9 @@ def test_nothing_is_wider_than_a_phone(chromium: Browser, address: str, page: st
         "[...document.querySelectorAll('#trials-plot .main-svg, h1, .cards, table')]"
         ".filter(it => !it.closest('.scroll')).map(it => it.getBoundingClientRect().right)"
     )
-    assert max(chromium.value(wide), default=0) <= 390
+    edges = chromium.value(wide)
+    assert edges
+    assert max(edges) <= 390
     assert_quiet(chromium, address)
 
 

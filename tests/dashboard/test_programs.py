@@ -83,7 +83,7 @@ def test_forms(record: Record) -> None:
     [
         ({"sketch": "<script>"}, "unknown sketch '<script>'"),
         ({"description": {"operator": {"operator": "?", "options": {}}}}, "unknown operator '?'"),
-        ({"description": {"operator": "text"}}, "."),
+        ({"description": {"operator": "text"}}, "an operator in JSON is .*, not text$"),
         ({"target": {"kind": "llvm", "mcpu": "no such"}}, "unknown processor 'no such'"),
     ],
 )
@@ -98,7 +98,7 @@ def test_a_record_that_makes_no_sense_is_one_line(
 
 def test_a_config_that_is_none_is_one_line(record: Record) -> None:
     strange = replace(record, measurement=measured(1.0, tile=1))
-    with pytest.raises(TunesmithError, match="config"):
+    with pytest.raises(TunesmithError, match="'tile', which is not a parameter of the space"):
         programs.text_of(strange, "tvmscript")
 
 

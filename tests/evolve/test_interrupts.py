@@ -48,6 +48,8 @@ def test_ctrl_c_amid_an_evaluation(moment: int, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(EvaluationPool, "answers", interrupted)
     front = run(error=1.0, budget=Budget(seconds=600))
     assert front.stopped == "interrupted"
+    assert front.evaluations <= moment
+    assert len(front) >= (moment > 5)
 
 
 class Disposed:

@@ -160,7 +160,7 @@ def test_what_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
         raise RuntimeError("the store went away")
         yield
 
-    with pytest.raises(RuntimeError):
+    with pytest.raises(RuntimeError, match="the store went away"):
         write_records(path, broken())
     assert path.read_text() == "old"
     assert sorted(each.name for each in tmp_path.iterdir()) == ["file", "old.jsonl"]

@@ -10,6 +10,7 @@ import pytest
 
 from tests.kernels import SQUARE, aligned, assert_right, inputs_of, kernel_of
 from tunesmith import operators
+from tunesmith.errors import UsageError
 from tunesmith.kernel import arrays
 from tunesmith.kernel.kernel import Kernel
 from tunesmith.operators import Argument, Operator, conv2d, matmul
@@ -136,7 +137,7 @@ def test_what_changes_between_calls_is_seen_each_time() -> None:
     kernel(data, weight, out=out)
     out.flags.writeable = False
     before = out.copy()
-    with pytest.raises(Exception, match="out is read-only"):
+    with pytest.raises(UsageError, match=r"\Aout is read-only: give an array that "):
         kernel(data, weight, out=out)
     np.testing.assert_array_equal(out, before)
     expected = SQUARE.reference(data, weight)

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -135,7 +136,10 @@ def test_a_kernel_without_a_config_is_saved_and_loaded_too(tmp_path: Path) -> No
 
 def test_a_loaded_kernel_has_no_source_but_can_be_bound(saved: Path) -> None:
     kernel = Kernel.load(saved / "square.so")
-    kernel.bind(DATA, WEIGHT)()
+    call = kernel.bind(DATA, WEIGHT)
+    call()
+    assert isinstance(call, partial)
+    assert_right(SQUARE, call.args[-1].numpy(), [DATA, WEIGHT])
     with pytest.raises(UsageError, match=r"\Aa loaded kernel has no source: .+\Z"):
         kernel.source("ll")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -34,6 +35,8 @@ def test_they_are_called_saved_and_loaded_on_two_gpus() -> None:
         check=False,
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr
+    last = ran.stdout.strip().splitlines()[-1]
+    assert re.fullmatch(r"\d+ passed(, \d+ warnings?)? in .*", last), ran.stdout
 
 
 # -- the runtime ----------------------------------------------------------------------------------

@@ -132,3 +132,5 @@ def test_they_run_on_two_emulated_gpus() -> None:
         timeout=PATIENCE,
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr
+    last = ran.stdout.strip().splitlines()[-1]
+    assert re.fullmatch(r"\d+ passed(, \d+ warnings?)? in .*", last), ran.stdout

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +70,10 @@ def test_prepared_weights_stay_on_their_gpu(constant: Kernel) -> None:
         result = prepared(data)
         assert type(result) is type(data)
         assert_right(CONSTANT, result if data is DATA else result.numpy(), [DATA, WEIGHT])
-        prepared.bind(data)()
+        call = prepared.bind(data)
+        call()
+        assert isinstance(call, partial)
+        assert_right(CONSTANT, call.args[-1].numpy(), [DATA, WEIGHT])
 
 
 def test_prepared_weights_and_arrays_on_two_gpus_are_refused(constant: Kernel) -> None:

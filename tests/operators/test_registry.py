@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -123,17 +124,18 @@ def test_a_broken_plug_in_is_reported(
 
 
 @pytest.mark.parametrize(
-    "data",
+    ("data", "part"),
     [
-        {},
-        {"operator": "matmul"},
-        {"operator": 3, "options": {}},
-        {"operator": "matmul", "options": [1, 2]},
-        {"operator": "matmul", "options": {"m": 1, "n": 1}},
-        {"operator": "matmuls", "options": {"m": 1, "n": 1, "k": 1}},
+        ({}, "not an object with nothing in it"),
+        ("text", "not text"),
+        ({"operator": "matmul"}, "not an object with operator"),
+        ({"operator": 3, "options": {}}, "not an object with operator, options"),
+        ({"operator": "matmul", "options": [1, 2]}, "not an object with operator, options"),
+        ({"operator": "matmul", "options": {"m": 1, "n": 1}}, "matmul also needs k"),
+        ({"operator": "matmuls", "options": {}}, "unknown operator 'matmuls': did you mean matmul"),
     ],
 )
-def test_json_that_describes_no_operator(data: dict[str, Any]) -> None:
-    with pytest.raises(UsageError) as caught:
+def test_json_that_describes_no_operator(data: Any, part: str) -> None:
+    with pytest.raises(UsageError, match=re.escape(part)) as caught:
         operator_from_json(data)
     assert "\n" not in str(caught.value)

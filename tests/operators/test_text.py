@@ -105,5 +105,7 @@ def test_the_description_of_an_option_says_all() -> None:
 
 @given(op=any_operator)
 def test_signatures_name_the_arguments(op: Operator) -> None:
-    operands = [argument.name for argument in op.arguments][: len(op.signature)]
-    assert [text.split()[0] for text in op.signature] == operands
+    names = [argument.name for argument in op.arguments]
+    told = [text.split()[0] for text in op.signature]
+    assert told
+    assert told == names[: len(told)]

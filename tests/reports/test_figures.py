@@ -40,8 +40,11 @@ def test_a_run_has_no_figure_of_what_it_lacks() -> None:
 
 def test_every_colour_can_be_darkened(figures: dict[str, Figure]) -> None:
     for figure in figures.values():
-        colours = set(re.findall(r"#[0-9a-fA-F]{3,8}", figure.plot.figure.to_json()))
+        text = figure.plot.figure.to_json()
+        colours = set(re.findall(r"#[0-9a-fA-F]{3,8}", text))
+        assert colours
         assert colours <= set(LIGHT.values())
+        assert set(re.findall(r"rgba?\([^)]*\)", text)) <= {"rgba(0,0,0,0)"}
 
 
 def test_every_trial_has_a_mark(report: RunReport, figures: dict[str, Figure]) -> None:

@@ -78,6 +78,19 @@ def rank_correlation(first: list[float], second: list[float]) -> float:
     return float(np.corrcoef(ranks(first), ranks(second))[0, 1])
 
 
+def test_there_are_records() -> None:
+    """Of which the tests below are made."""
+    assert {path.name.partition("-")[0] for path in RECORDED} == {
+        "cpu_depthwise",
+        "cpu_direct",
+        "cpu_gemm",
+        "cpu_im2col",
+        "cpu_rows",
+        "cpu_tiled",
+        "cpu_winograd",
+    }
+
+
 @pytest.mark.parametrize("target", TARGETS, ids=lambda target: target.key)
 @pytest.mark.parametrize("operator", OPERATORS, ids=lambda operator: operator.name)
 def test_estimates_are_positive_and_finite(operator: Operator, target: Target) -> None:

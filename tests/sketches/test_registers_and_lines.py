@@ -78,6 +78,9 @@ def test_vectors_that_pass_by_are_read_by_the_instruction_that_multiplies_them()
     made = CpuTranspose()
     config = made.default(wide, AVX2).replace(**chosen | tile)
     assert "tunesmith_multiply_add" not in made.program(wide, AVX2, config).script()
+    direct = CpuDirect()
+    held = direct.default(LAYER, AVX2).replace(**LONG | {"steps": 4})
+    assert "tunesmith_multiply_add" in direct.program(LAYER, AVX2, held).script()
 
 
 def test_llvm_is_told_where_it_moves_sums_alone() -> None:

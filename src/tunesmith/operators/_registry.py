@@ -58,10 +58,12 @@ def operator(name: str, **options: Any) -> Operator:
 
 def operator_from_json(data: Mapping[str, Any]) -> Operator:
     """The inverse of ``Operator.to_json``. Raises ``UsageError`` for invalid ``data``."""
-    name, options = data.get("operator"), data.get("options")
+    known = data if isinstance(data, Mapping) else {}
+    name, options = known.get("operator"), known.get("options")
     if not isinstance(name, str) or not isinstance(options, Mapping):
+        found = f"an object with {', '.join(map(str, data)) or 'nothing in it'}"
         raise UsageError(
             'an operator in JSON is {"operator": name, "options": {...}}, '
-            f"not an object with {', '.join(map(str, data)) or 'nothing in it'}"
+            f"not {found if isinstance(data, Mapping) else data}"
         )
     return operator(name, **options)

@@ -14,7 +14,7 @@ from tunesmith.errors import UsageError
 from tunesmith.measure.recorded.recording import load_recording
 from tunesmith.tuners import tuner
 
-RECORDED = Path("data/replay/depthwise/zen5.json.gz")
+RECORDED = Path(__file__).parents[3] / "data" / "replay" / "depthwise" / "zen5.json.gz"
 
 
 def test_batches_of_one_are_a_serial_run() -> None:

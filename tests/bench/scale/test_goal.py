@@ -19,7 +19,7 @@ from tunesmith.errors import UsageError
 from tunesmith.measure.recorded.recording import load_recording
 from tunesmith.tuners import tuner
 
-RECORDED = Path("data/replay/depthwise/zen5.json.gz")
+RECORDED = Path(__file__).parents[3] / "data" / "replay" / "depthwise" / "zen5.json.gz"
 
 
 def test_more_devices_are_sooner_there() -> None:

@@ -24,7 +24,7 @@ from tunesmith.store import ANY_MACHINE, open_store
 from tunesmith.tuners import tuner
 from tunesmith.tuning.tune import tune
 
-RECORDED = Path("data/replay/depthwise/zen5.json.gz")
+RECORDED = Path(__file__).parents[3] / "data" / "replay" / "depthwise" / "zen5.json.gz"
 
 
 @pytest.mark.parametrize("name", ["random", "auto"])

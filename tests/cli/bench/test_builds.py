@@ -20,5 +20,12 @@ def test_a_build_is_divided_by_phase_pass_and_group(command: Command) -> None:
 
 
 def test_what_makes_no_sense_is_refused(command: Command) -> None:
-    assert "not 0" in command("bench", "builds", "--configs", "0").complaint
-    assert "nosuch" in command("bench", "builds", "--layer", "nosuch").complaint
+    ran = command("bench", "builds", "--configs", "0")
+    assert (ran.code, ran.complaint) == (2, "at least one config of each sketch is needed, not 0")
+    for layer, answer in (
+        ("nosuch", "unknown workload 'nosuch': "),
+        ("resnet18.C1?", "--layer is a pattern of 3 layers: name one of these"),
+    ):
+        ran = command("bench", "builds", "--layer", layer)
+        assert ran.code == 2
+        assert ran.complaint.startswith(answer)

@@ -52,6 +52,7 @@ def test_one_that_hangs_is_ended_while_others_go_on() -> None:
     assert time.monotonic() - begun < 30
 
 
+@pytest.mark.alone
 def test_one_that_loops_is_ended_by_its_processor_time() -> None:
     """One that waits, as on a busy machine, takes none."""
     settings = EvaluationSettings(timeout=3.0, workers=2)

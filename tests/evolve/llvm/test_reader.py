@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 import pytest
 
 from tests.evolve.kernels import SCALE
@@ -67,11 +70,13 @@ def test_what_is_read_is_written_as_it_was(text: str, entry: str) -> None:
     written = module.text(module.function)
     again = read_module(written, entry)
     assert again.text(again.function) == written
-    plain = parse(text)
-    for function in plain.functions:
-        for block in function.blocks:
-            block.name = ""
-    assert len(str(parse(written)).split()) >= len(str(plain).split()) - 40
+    assert nameless(parse(written)) == nameless(parse(text))
+
+
+def nameless(module: Any) -> list[str]:
+    """The instructions, whatever their values and blocks are called."""
+    lines = (line.partition(" ;")[0].rstrip() for line in str(module).splitlines())
+    return [re.sub(r'%("[^"]*"|[\w.$-]+)', "%", line) for line in lines if line.startswith("  ")]
 
 
 def test_operands_have_their_types() -> None:

@@ -71,19 +71,21 @@ def test_clips_by_attributes(
 
 
 def test_clips_of_integers_have_no_infinite_bound(tmp_path: Path) -> None:
-    for inputs in (["x", "low"], ["x", "", "high"], ["x", "low", "high"]):
+    data = np.arange(-8, 16, dtype=np.int32).reshape(4, 6)
+    cases: tuple[tuple[list[str], int | None, int | None], ...] = (
+        (["x", "low"], 1, None),
+        (["x", "", "high"], None, 0),
+        (["x", "low", "high"], -2, 3),
+    )
+    for inputs, low, high in cases:
+        bounds = {n: np.int32(v) for n, v in (("low", low), ("high", high)) if v is not None}
         network = network_of(
-            tmp_path,
-            [make("Clip", inputs, ["y"])],
-            {"low": np.int32(1), "high": np.int32(0)}
-            if len(inputs) == 2 or not inputs[1]
-            else {"low": np.int32(0), "high": np.int32(1)},
-            (4, 6),
-            opset=13,
-            kind="INT32",
+            tmp_path, [make("Clip", inputs, ["y"])], bounds, (4, 6), opset=13, kind="INT32"
         )
         assert "clip" not in steps_of(network)
         computes_as_its_source(network)
+        found = network.built(defaults(network))(data)
+        np.testing.assert_array_equal(found, np.clip(data, low, high))
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,7 @@ def test_quiet_says_nothing(built: Built, caplog: pytest.LogCaptureFixture) -> N
     model, data = seeded(Spectrum()), random_input(2, 6)
     ours = torch.compile(model, backend="tunesmith", options={**OPTIONS, "quiet": True})
     check(model, data, ours=ours)
+    assert built.names == [["dense"], ["dense"]]
     assert caplog.messages == []
 
 

@@ -8,6 +8,7 @@ from typer import Option
 
 from tunesmith.cli import options as opt
 from tunesmith.cli.output import console, print_json, remark
+from tunesmith.errors import UsageError
 
 # TVM has many passes: those that take less than this share of a build are shown as one.
 _SMALL = 0.01
@@ -29,8 +30,10 @@ def builds(
     from tunesmith.task import Task
 
     settings = BuildsSettings(configs, seed)
-    operator = operator_workloads([layer])[layer]
-    task = Task(operator, Target("cpu", mcpu=mcpu))
+    named = operator_workloads([layer])
+    if layer not in named:
+        raise UsageError(f"--layer is a pattern of {len(named)} layers: name one of these")
+    task = Task(named[layer], Target("cpu", mcpu=mcpu))
     rows = measure_builds(task, sketch or [], settings, remark)
     if as_json:
         print_json({"layer": layer, "target": task.target.key, "sketches": rows})

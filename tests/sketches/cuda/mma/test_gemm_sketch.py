@@ -108,6 +108,8 @@ def test_wrong_code_gives_wrong_results(before: str, after: str) -> None:
     assert before in code.source
     inputs = operator.make_inputs(0)
     expected = operator.reference(*inputs)
+    right = run_cuda_code(code, [*inputs, poison_like(expected)])
+    np.testing.assert_allclose(right, expected, rtol=1e-2, atol=1e-2)
     wrong = replace(code, source=code.source.replace(before, after))
     output = run_cuda_code(wrong, [*inputs, poison_like(expected)])
     assert not np.allclose(output, expected, rtol=1e-2, atol=1e-2)

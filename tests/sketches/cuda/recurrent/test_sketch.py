@@ -73,4 +73,6 @@ def test_nvcc_compiles_it() -> None:
     operator = lstm(steps=2, b=3, units=37, dtype="float16", constant_weights=True)
     config = SKETCH.default(operator, TARGET)
     source = cuda_source(SKETCH.program(operator, TARGET, config), TARGET.to_tvm())
-    assert compile_cuda(source, "sm_90")
+    found = compile_cuda(source, "sm_90").resources
+    assert found
+    assert {(one.spill_stores, one.spill_loads) for one in found.values()} == {(0, 0)}
