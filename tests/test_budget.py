@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 from tunesmith.budget import Budget, Stop
@@ -75,3 +76,13 @@ def test_every_stop_has_a_line_for_people() -> None:
     lines = [reason.meaning for reason in Stop]
     assert len(set(lines)) == len(Stop)
     assert all(line and "\n" not in line for line in lines)
+
+
+@pytest.mark.parametrize("name", ["trials", "patience"])
+def test_a_count_is_any_whole_number(name: str) -> None:
+    for ten in (10.0, np.int64(10)):
+        found = getattr(Budget(**{name: ten}), name)  # type: ignore[arg-type]
+        assert found == 10
+        assert type(found) is int
+    with pytest.raises(UsageError, match=f"budget: {name} must be a whole number, not 10.5"):
+        Budget(**{name: 10.5})  # type: ignore[arg-type]

@@ -11,6 +11,7 @@ import sys
 
 import pytest
 
+from tunesmith.compiler.cores import usable_cores
 from tunesmith.compiler.llvm import host_processor
 from tunesmith.cuda import compiler, devices
 from tunesmith.cuda.devices import GpuInfo
@@ -49,7 +50,7 @@ def test_targets_are_values() -> None:
 
 def test_cores_are_those_that_this_process_may_run_on_unless_given() -> None:
     assert Target(cores=3).core_count == 3
-    assert Target().core_count == len(os.sched_getaffinity(0))
+    assert Target().core_count == usable_cores()
 
 
 def test_tvm_is_told_everything() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import math
+import numbers
 from dataclasses import dataclass
 
 from tunesmith.errors import UsageError
@@ -43,8 +44,12 @@ _MEANINGS = {
 }
 
 
+# Limits that count trials, by name.
+_COUNTS = ("trials", "patience")
+
+
 def _is_positive(value: object) -> bool:
-    return isinstance(value, int | float) and value > 0 and math.isfinite(value)
+    return isinstance(value, numbers.Real) and value > 0 and math.isfinite(value)
 
 
 @dataclass(frozen=True)
@@ -67,6 +72,10 @@ class Budget:
         for name, value in self.to_json().items():
             if value is not None and not _is_positive(value):
                 raise UsageError(f"budget: {name} must be positive, not {value!r}")
+            if value is not None and name in _COUNTS:
+                if value != int(value):
+                    raise UsageError(f"budget: {name} must be a whole number, not {value!r}")
+                object.__setattr__(self, name, int(value))
 
     def to_json(self) -> dict[str, float | int | None]:
         """The limits by name."""

@@ -53,8 +53,14 @@ class MeasureSettings:
                 raise UsageError(f"{name} must be positive, not {getattr(self, name)}")
         if not self.cut_off >= 1:
             raise UsageError(f"cut_off must be at least 1, not {self.cut_off}")
-        if self.workers is not None and self.workers < 1:
+        if self.workers is not None and not self.workers >= 1:
             raise UsageError(f"at least one worker is needed, not {self.workers}")
+        for name in ("memory_limit", "repeats", "workers"):
+            value = getattr(self, name)
+            if value is not None:
+                if value != int(value):
+                    raise UsageError(f"{name} must be a whole number, not {value}")
+                object.__setattr__(self, name, int(value))
 
 
 class MeasurerLostError(TunesmithError):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import re
 from collections.abc import Mapping
@@ -11,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from tunesmith.compiler import llvm, sve
+from tunesmith.compiler.cores import usable_cores
 from tunesmith.errors import UsageError, unknown_name
 from tunesmith.operators import element_bits
 
@@ -94,7 +94,7 @@ class Target:
     @property
     def core_count(self) -> int:
         """The number of threads that a kernel uses."""
-        return self.cores or len(os.sched_getaffinity(0))
+        return self.cores or usable_cores()
 
     @property
     def processor(self) -> str:

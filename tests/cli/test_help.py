@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from typing import Any
 import pytest
 import typer.main
 
-from tests.cli.command import tunesmith
+from tests.cli.command import TUNESMITH, tunesmith
 from tests.cli.conftest import Command
 from tests.patience import PATIENCE
 from tunesmith.cli.main import app
@@ -99,3 +100,18 @@ def test_the_process_itself() -> None:
 def test_every_command_has_a_line_in_the_list(words: tuple[str, ...], command: Command) -> None:
     *group, name = words
     assert f"\n  {name} " in command(*group, "--help").out
+
+
+@pytest.mark.parametrize("words", ["tuners", "sketches", "operators"])
+def test_tables_are_printed_in_encodings_without_their_signs(words: str) -> None:
+    ran = subprocess.run(
+        [*TUNESMITH, words],
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.isascii()
+    assert not ran.stderr

@@ -166,3 +166,20 @@ def test_runs_that_edit_programs_are_followed(path: Path) -> None:
         assert run.is_live(now + timedelta(seconds=1))
     assert counts == [3, 6]
     assert run.trials == 0
+
+
+def test_runs_that_appear_late_below_others_are_shown(path: Path) -> None:
+    """As of a transaction with lower ids that ended only now."""
+    last = "(SELECT max(id) FROM sessions)"
+    with open_store(path) as store, open_overview(path) as overview:
+        watch = Watch(_Counting(overview, in_order=False))
+        begin(store), begin(store)
+        store._database.write(
+            lambda it: it.exec_driver_sql(f"UPDATE sessions SET id=90 WHERE id={last}")
+        )
+        assert len(watch.snapshot().runs) == 2
+        begin(store)
+        store._database.write(
+            lambda it: it.exec_driver_sql(f"UPDATE sessions SET id=50 WHERE id={last}")
+        )
+        assert len(watch.snapshot().runs) == 3

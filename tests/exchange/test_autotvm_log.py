@@ -148,7 +148,14 @@ def test_what_is_not_known_is_left_out(tmp_path: Path, caplog: pytest.LogCapture
 
 @pytest.mark.parametrize(
     "broken",
-    [{"result": [[1.0], 99, 1.0, 1.0]}, {"result": []}, {"input": ["cuda"]}, {"config": {}}],
+    [
+        {"result": [[1.0], 99, 1.0, 1.0]},
+        {"result": [["x"], 0, 1.0, 1.0]},
+        {"result": [[1.0], 0, None, 1.0]},
+        {"result": []},
+        {"input": ["cuda"]},
+        {"config": {}},
+    ],
 )
 def test_broken_lines(broken: dict[str, Any], tmp_path: Path) -> None:
     good = entry(CUDA, "conv2d_nchw.cuda", CONV)

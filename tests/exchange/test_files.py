@@ -118,7 +118,14 @@ def test_a_table_has_what_one_asks_for(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ending", ENDINGS)
-@pytest.mark.parametrize("content", [b"", b"{}", b"[1]\n", b'{"measurement": {}}', b"\x1f\x8b\xff"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        *(b"", b"{}", b"[1]\n", b'{"measurement": {}}', b"\x1f\x8b\xff"),
+        # A header of gzip, and then a block of a type that does not exist.
+        b"\x1f\x8b\x08" + bytes(6) + b"\x03" + b"\xff" * 20,
+    ],
+)
 def test_other_files_are_refused(ending: str, content: bytes, tmp_path: Path) -> None:
     path = tmp_path / f"other{ending}"
     path.write_bytes(content)

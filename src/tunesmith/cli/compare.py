@@ -64,8 +64,10 @@ def compare(
     from tunesmith.bench.compare.summary import summarise
     from tunesmith.bench.compare.tuners import choose_tuners
     from tunesmith.bench.pages.figure_files import make_folder
+    from tunesmith.store.place import locate
     from tunesmith.tuners.short_runs import short_run
 
+    command = command_line(store, "" if store is None else locate(store, make_folder=False).name)
     settings = CompareSettings(repeats, seconds, trials, seed, workers)
     chosen = choose_tuners(tuners or ())
     comparison = Comparison(choose_problems(problems or ()), chosen, settings, output, store)
@@ -82,7 +84,7 @@ def compare(
     finally:  # Ctrl-C included
         if results.traces or results.crashes:
             figures, page = write_comparison(
-                output, summarise(results), settings, command_line(), results.origin()
+                output, summarise(results), settings, command, results.origin()
             )
     print_page(figures, page, as_json=as_json, written=output / "compare.html")
     if not results.traces:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import signal
 import sys
@@ -102,6 +103,8 @@ app.add_typer(learned, name="models")
 def main() -> None:
     """Run the command line; what we or Typer refuse is one line on standard error."""
     signal.signal(signal.SIGTERM, _terminate)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # an encoding that has no dash
     try:
         words = sys.argv[1:] or ["--help"]
         status = app(words, prog_name="tunesmith", standalone_mode=False)

@@ -7,6 +7,8 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+from tunesmith.compiler.cores import usable_cores
+
 _OWN_THREADS = Path("/proc/self/task")
 
 # If it is unset, TVM uses half of the logical processors, as it assumes that the other half are
@@ -24,7 +26,7 @@ def pool_variables(count: int) -> dict[str, str]:
     Where this process may not use all processors, threads are not bound to others, unless the
     environment of this process already says whether to bind them.
     """
-    confined = len(os.sched_getaffinity(0)) < (os.cpu_count() or 1)
+    confined = usable_cores() < (os.cpu_count() or 1)
     return {_THREADS: str(count)} | ({_BIND: "0"} if confined and _BIND not in os.environ else {})
 
 

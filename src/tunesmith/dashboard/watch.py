@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -18,6 +18,9 @@ _IDS_AT_A_TIME: Final = 100_000
 # Where transactions may end in another order than that of their ids, a record counts as read only
 # after these seconds.
 _SETTLED_AFTER: Final = 60.0
+
+# So many of the last sessions and series are read again there: some may have appeared below them.
+_LATE_IDS: Final = 1_000
 
 _Key = tuple[int, int, bool, int]
 
@@ -113,12 +116,17 @@ class Watch:
         for found in self.store.evaluated(last):
             count = self._evaluated[found.session].count if found.session in self._evaluated else 0
             self._evaluated[found.session] = replace(found, count=count + found.count)
-        for series in self.store.all_series(max(self._series, default=0)):
+        for series in self.store.all_series(self._after(self._series)):
             self._series[series.id] = series
         unfinished = {number for number, it in self._sessions.items() if it.finished is None}
-        self._sessions |= self.store.sessions_by_id(max(self._sessions, default=0), unfinished)
+        self._sessions |= self.store.sessions_by_id(self._after(self._sessions), unfinished)
         summed = list(tallies.by_key.values())
         return snapshot_of(state, self._sessions, self._series, summed, self._evaluated)
+
+    def _after(self, known: Mapping[int, object]) -> int:
+        """Where to read on: after the newest that is known, or some way below it."""
+        newest = max(known, default=0)
+        return newest if self.store.stores_in_order else max(0, newest - _LATE_IDS)
 
     def _newest_before(self, newest: int) -> int:
         """The newest record of some time ago: no more will come below it."""

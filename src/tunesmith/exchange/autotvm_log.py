@@ -34,6 +34,12 @@ _LOGGER = logging.getLogger("tunesmith")
 # What its entities are called, by kind: splits, annotations, reorderings and other values.
 _KINDS = {"sp", "an", "re", "ot"}
 
+# What tasks, targets and configs raise that nobody here knows.
+_ODD = (
+    *(TunesmithError, ValueError, TypeError, KeyError, IndexError),
+    *(AttributeError, ZeroDivisionError),
+)
+
 Arguments = Sequence[Any]
 
 
@@ -69,12 +75,14 @@ def read(path: Path) -> Iterator[Record]:
             entities = entry["config"]["entity"]
             created = datetime.fromtimestamp(ended, UTC)
             outcome = Outcome(error)
+            times = tuple(map(float, costs)) if outcome is Outcome.NO_ERROR else ()
+            lasted = float(seconds)
         except (ValueError, KeyError, TypeError, IndexError, OverflowError) as fault:
             raise StoreError(f"line {number} of {path} is none of an AutoTVM log") from fault
         try:
             task = Task(_operator(name, arguments), _target(words))
             config = _config(entities, task.operator)
-        except (TunesmithError, ValueError, TypeError, KeyError, IndexError) as fault:
+        except _ODD as fault:
             left_out[str(fault) if isinstance(fault, UsageError) else f"task {name}"] += 1
             continue
         known = sessions.get((words, task.key))
@@ -83,8 +91,7 @@ def read(path: Path) -> Iterator[Record]:
             known = replace(_session(task, words, name, created), versions=versions)
             uid = hashlib.sha256(f"{digest} {task.key} {words}".encode()).hexdigest()[:32]
             known = sessions[words, task.key] = replace(known, uid=uid)
-        times = tuple(map(float, costs)) if outcome is Outcome.NO_ERROR else ()
-        measurement = Measurement(config, outcome, times, run_time=float(seconds))
+        measurement = Measurement(config, outcome, times, run_time=lasted)
         yield Record(known, measurement, created)
     for why, count in left_out.most_common():
         _LOGGER.warning("tunesmith: %s: %d trials are left out: %s", path, count, why)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, cast
@@ -18,8 +19,11 @@ from tunesmith.store.plain import plain_record, plain_session, record_of, sessio
 
 _Key = tuple[str, str, int]
 
-# What lines that are none of ours raise, and files that are cut off.
-_FAULTS = (ValueError, KeyError, TypeError, AttributeError, IndexError, EOFError, TunesmithError)
+# What lines that are none of ours raise, and files that are damaged or cut off.
+_FAULTS = (
+    *(ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError),
+    *(EOFError, zlib.error, TunesmithError),
+)
 
 
 def write(path: Path, records: Iterable[Record]) -> int:

@@ -74,7 +74,10 @@ def read(path: Path) -> tuple[Any, list[Any], Description]:
     library = path.resolve()
     if not library.is_file():
         raise TunesmithError(f"no file {library}: build the network first")
-    architecture = architecture_of(library)
+    try:
+        architecture = architecture_of(library)
+    except OSError as error:
+        raise TunesmithError(f"cannot read {library}: {system_reason(error)}") from error
     if architecture not in (None, platform.machine()):
         raise TunesmithError(
             f"{library} is for {architecture}-linux-gnu: load it on such a machine"

@@ -52,10 +52,10 @@ class RunClock:
         return self._thinking + simulated
 
     def split(self) -> dict[str, float]:
-        """Seconds by phase, and their ``total``, which is their sum.
+        """Seconds by phase, and the ``total`` that has passed. That is their sum, unless programs
+        ran while the tuner was thinking: that time counts for both.
 
-        What the tuner and the run do while programs are built or run counts as search and record
-        alone.
+        What the tuner and the run do while programs are built counts as search and record alone.
         """
         trials = self._measurer.time_split()
         busy = {
@@ -65,6 +65,6 @@ class RunClock:
             "record": 0.0 if self._measurer.simulated is not None else self._bookkeeping,
         }
         total = self.elapsed
-        for phase in ("build", "run"):
-            busy[phase] -= min(busy[phase], max(0.0, sum(busy.values()) - total))
+        both = min(busy["build"], max(0.0, sum(busy.values()) - total))
+        busy["build"] -= both
         return {**busy, "idle": max(0.0, total - sum(busy.values())), "total": total}

@@ -179,6 +179,8 @@ def test_ctrl_c_keeps_what_was_found(folder: Path) -> None:
         ([], "name a program: FILE.py:FUNCTION, FILE.ll, FILE.mlir or --from-best"),
         (["kernel.ll", "--m", "3"], "no such option: --m (see 'tunesmith evolve --help')"),
         (["kernel.ll", "--layer", "resnet18.C1"], "--layer and --config name a task"),
+        (["kernel.ll", "--cores", "2"], "--cores is about a task: it goes with --from-best"),
+        (["kernel.ll", "--target", "cuda"], "--target is about a task: it goes with --from-best"),
         (["kernel.ll"], "there are no tests: name a Python file with --test"),
         (
             ["kernel.ll", "--test", "cases.py"],
@@ -243,6 +245,10 @@ def test_files_that_fail(folder: Path, command: Command, monkeypatch: pytest.Mon
     )
     assert command(*line, "raises.py").complaint.endswith("failed: ValueError: of its own")
     assert command(*line, "wrong.py").complaint == ("the kernel takes 3 arguments, not 2")
+    (folder / "number.py").write_text("tests = 3\n")
+    assert command(*line, "number.py").complaint.startswith("tests of number.py failed: TypeError")
+    (folder / "none.py").write_text("tests = None\n")
+    assert command(*line, "none.py").complaint.startswith("there is no test")
     assert command(
         "evolve", "broken.ll", "--entry", "f", "--test", "cases.py"
     ).complaint.startswith("this is no LLVM-IR: ")

@@ -13,6 +13,9 @@ import pytest
 from tests.cli.command import tunesmith
 from tests.cli.conftest import Command
 from tests.networks.small import SeveralResults, random_input, result_of, seeded, torch
+from tunesmith.cli.network.arrays import arrays_of
+from tunesmith.cli.network.choice import NetworkChoice
+from tunesmith.errors import UsageError
 from tunesmith.networks.importing.pytorch import exported
 
 
@@ -106,6 +109,26 @@ def test_a_file_that_is_no_array(
     ran = command("network", "run", library, "--input", other)
     assert ran.code == 2
     assert "is no array of NumPy (.npy): " in ran.complaint
+    ran = command("network", "run", library, "--input", other, "--batch", 1)
+    assert ran.complaint == "arrays have a batch of their own: leave out --batch, or --input"
+    once = ("network", "run", library, "--calls", 1, "-o")
+    assert command(*once, tmp_path / "new" / "results.npz").code == 0
+    assert "output0" in np.load(tmp_path / "new" / "results.npz")
+    ran = command(*once, tmp_path)
+    assert ran.code == 1
+    assert ran.complaint.startswith(f"cannot write {tmp_path}: ")
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04nothing", b"no array"])
+def test_arrays_that_are_none(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "data.npy").write_bytes(content)
+    with pytest.raises(UsageError, match="is no array of NumPy"):
+        arrays_of([tmp_path / "data.npy"])
+
+
+def test_the_words_of_a_network_for_a_gpu() -> None:
+    choice = NetworkChoice(model=Path("net.pt2"), target="cuda", arch="sm_90")
+    assert choice.words == ["net.pt2", "--target", "cuda", "--arch", "sm_90"]
 
 
 def test_a_network_of_the_zoo(command: Command, store: Path) -> None:

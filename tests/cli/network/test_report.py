@@ -110,6 +110,15 @@ def test_show_of_a_library_says_where_a_call_goes(
     assert refused.complaint.endswith("is built: --measure and --peers take the model")
 
 
+def test_calls_on_gpus_are_refused_before_a_build(
+    command: Command, model: Path, tuned: Path
+) -> None:
+    words = ("network", "show", model, "--store", tuned, "--measure")
+    ran = command(*words, "--target", "cuda", "--arch", "sm_90")
+    assert ran.code == 2
+    assert "on CPUs only" in ran.complaint
+
+
 @pytest.mark.slow
 def test_the_page_agrees_with_the_store(
     command: Command, model: Path, tuned: Path, tmp_path: Path

@@ -11,7 +11,7 @@ pytest.importorskip("llvmlite", reason="llvmlite is not installed")
 
 from tunesmith.errors import UsageError
 from tunesmith.evolve.llvm.build import Machine
-from tunesmith.evolve.llvm.calling import ArrayType, NumbaConvention
+from tunesmith.evolve.llvm.calling import ArrayType, CConvention, NumbaConvention
 
 # It returns a third of a number, and says that it has raised the exception 7 where that is below 0.
 THIRD = """
@@ -34,6 +34,27 @@ def test_a_call_keeps_what_it_needs_until_it_is_made() -> None:
     assert returned == 2.0
     assert seconds >= 0
     assert all(each.value is None for each in others), "nothing was written to memory of others"
+
+
+TWICE = """
+define i64 @twice(i64 %x) {
+  %y = shl i64 %x, 1
+  ret i64 %y
+}
+"""
+KEPT = """
+define i32 @kept(ptr %result, ptr %raised, i64 %x) {
+  store i64 %x, ptr %result
+  ret i32 0
+}
+"""
+
+
+def test_whole_numbers_of_numpy_are_numbers() -> None:
+    kept, twice = Machine(KEPT, "kept"), Machine(TWICE, "twice")
+    bound = NumbaConvention(("c_int64",), "c_int64").bound(kept.address)
+    assert bound([np.int64(3)])()[0] == 3
+    assert CConvention(("i64",), "i64").bound(twice.address)([np.int64(21)])()[0] == 42
 
 
 def test_an_exception_is_one() -> None:

@@ -190,6 +190,11 @@ def test_build_stages_come_first_without_a_shell_too(tmp_path: Path) -> None:
     assert measurement.run_seconds == (1.0,)
 
 
+def test_a_variable_is_a_text(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="env: N must be a text, not 4"):
+        CommandProblem(SPACE, "true", cwd=tmp_path, env={"N": 4})  # type: ignore[dict-item]
+
+
 def test_the_environment_is_ours_with_additions(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

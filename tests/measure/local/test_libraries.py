@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
 from tests.measure.trial.preparing_sketch import PreparingSketch, config
+from tunesmith.measure.cluster.kind import Role
+from tunesmith.measure.cluster.worker import NodeWorker, Work
 from tunesmith.measure.local.measurer import LocalMeasurer
 from tunesmith.measure.trial.job import Job
 from tunesmith.measurement import Candidate, Measurement, Outcome
@@ -50,3 +53,19 @@ def test_a_file_that_is_no_library(tmp_path: Path) -> None:
     (measurement,) = measured([RIGHT], [tmp_path / "broken.so"])
     assert measurement.outcome is Outcome.COMPILE_HOST
     assert measurement.message
+
+
+def test_a_node_removes_what_it_was_sent_once_that_is_measured() -> None:
+    node = NodeWorker()
+    try:
+        node.start(JOB.to_text(), Role.BUILD)
+        (built,) = node.build([RIGHT])
+        node.start(JOB.to_text(), Role.MEASURE)
+        works, found = [Work(RIGHT, built.library)], list[Measurement]()
+        while not found:
+            found, works = list(node.turn(works, math.inf).measurements), []
+        assert found[0].valid
+        assert node._folder is not None
+        assert list(Path(node._folder.name).iterdir()) == []
+    finally:
+        node.close()

@@ -44,3 +44,33 @@ def test_a_child_ends_with_what_it_runs() -> None:
     assert done == closed == [0, ""]
     assert failed == [1, "ValueError: two lines"]
     assert killed[0] < 0
+
+
+_OPEN_FILES = """
+import os, select
+from tunesmith.measure.processes.child import Child
+
+def closes_by_number(low, high):
+    raise AssertionError("that takes minutes where very many may be open")
+
+os.closerange = closes_by_number
+extra = os.open(os.devnull, os.O_RDONLY)
+
+def body(end):
+    left = {int(name) for name in os.listdir("/proc/self/fd")}
+    assert extra not in left
+    assert end.fileno() in left
+
+child = Child(body, None, 1)
+select.select([child.handle], [], [])
+ended = child.reap()
+print(ended.status, ended.last_line)
+"""
+
+
+def test_a_child_has_no_files_of_its_parent() -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", _OPEN_FILES],
+        check=True, capture_output=True, text=True, timeout=PATIENCE,
+    )  # fmt: skip
+    assert ran.stdout.strip() == "0"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import sys
 import time
@@ -67,3 +68,27 @@ def test_there_are_no_more_workers_than_calls_and_none_is_left() -> None:
     assert (length, same) == (1 << 22, pid)
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
+
+
+def test_what_was_given_up_is_no_answer_to_a_later_call() -> None:
+    """As after Ctrl-C."""
+    with WorkerPool(2, PATIENCE) as pool:
+        given_up = pool.map(pid_and_length, [("a",), ("bb",)])
+        next(given_up)
+        given_up.close()
+        assert dict(pool.map(half, [(2,), (8,)])) == {0: 1, 1: 4}
+
+
+def test_a_worker_beside_many_open_files() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < 2048:
+        pytest.skip("few files may be open on this machine")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 2048), hard))
+    files = [os.open(os.devnull, os.O_RDONLY) for _ in range(1100)]
+    try:
+        with WorkerPool(1, PATIENCE) as pool:
+            assert list(pool.map(half, [(4,)])) == [(0, 2)]
+    finally:
+        for file in files:
+            os.close(file)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

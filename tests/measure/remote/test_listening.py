@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import errno
 import socket
+from typing import Any
 
 import pytest
 
 from tunesmith.errors import TunesmithError, UsageError
+from tunesmith.measure.remote.device import server
 from tunesmith.measure.remote.listening import listen
 
 
@@ -45,3 +47,27 @@ def test_what_else_the_system_says(
     with pytest.raises(TunesmithError) as raised:
         listen("127.0.0.1", 80)
     assert str(raised.value) == message
+
+
+def test_a_session_that_cannot_begin_costs_itself_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody would have to go to the board."""
+
+    def full(**_: Any) -> str:
+        raise OSError(28, "No space left on device")
+
+    def next_client() -> socket.socket:
+        if not clients:
+            raise KeyboardInterrupt
+        return clients.pop()
+
+    monkeypatch.setattr(server, "adopt_orphans", lambda: None)  # this process is pytest's
+    monkeypatch.setattr(server, "_LOOK_UP", 0.0)
+    monkeypatch.setattr("tempfile.mkdtemp", full)
+    ours, theirs = socket.socketpair()
+    clients, told = [ours], list[str]()
+    made = server.DeviceServer.__new__(server.DeviceServer)
+    monkeypatch.setattr(made, "_tell", told.append, raising=False)
+    monkeypatch.setattr(made, "_next_client", next_client)
+    with theirs, pytest.raises(KeyboardInterrupt):
+        made.serve()
+    assert "No space left" in told[-1]

@@ -7,7 +7,7 @@ from typing import Any
 from tests.networks.choices import defaults
 from tests.networks.small import random_input, result_of, torch
 from tunesmith.networks import from_torch
-from tunesmith.networks.check import check
+from tunesmith.networks.check import check, random_inputs
 
 
 def test_results_in_tuples_of_tuples() -> None:
@@ -44,3 +44,11 @@ def test_modules_stay_in_their_mode() -> None:
     data = random_input(3, 4)
     found = network.built(defaults(network))(data)
     torch.testing.assert_close(found, result_of(model.eval(), data))
+
+
+def test_bfloat16_is_compared_too() -> None:
+    model, data = torch.nn.Linear(6, 8).bfloat16().eval(), random_input(2, 6).bfloat16()
+    network = from_torch(model, data)
+    assert network.source is not None
+    compiled = network.built(defaults(network))
+    assert check(compiled, network.source, random_inputs(network.inputs), 0.05) <= 0.05

@@ -88,7 +88,9 @@ def gevo(
             if interrupted and any(row["case"] == name for row in figures["rows"]):
                 remark(f"the figures of {name} in {output} stay: this run was not done")
             else:
-                figures = with_row(figures, row_of(CASES[name], front, command_line()))
+                figures = with_row(
+                    figures, row_of(CASES[name], front, command_line(store, opened.name))
+                )
             page = write_evolve(output, figures)
             if interrupted:
                 raise KeyboardInterrupt

@@ -28,11 +28,10 @@ def train_model(
     from tunesmith.transfer.training_set import read_training_set
 
     read = [read_training_set(path) for path in sets]
-    if output is not None:
-        make_folder_of(output)
-    found = trained(read, remark)
     kinds = [each.task.target.kind for one in read for each in one.series]
-    path = output or default_path(kinds[0])
+    path = output or default_path(kinds[0] if kinds else "cpu")
+    make_folder_of(path)
+    found = trained(read, remark)
     write_model(found.model, path)
     figures = {
         "file": str(path),

@@ -50,10 +50,19 @@ class ProgramChoice(ConfigChoice):
             )
         if self.layer is not None or self.config is not None:
             raise UsageError("--layer and --config name a task: they go with --from-best")
+        of_tasks = {
+            "--target": None if self.target == "cpu" else self.target,
+            **{"--arch": self.arch, "--mcpu": self.mcpu, "--cores": self.cores},
+            **{"--triple": self.triple, "--sketch": self.sketch, "--model": self.model},
+        }
+        for option, given in of_tasks.items():
+            if given is not None:
+                raise UsageError(f"{option} is about a task: it goes with --from-best")
         harness = load_tests(test)
         program = load_program(self.operator, entry)
         heldout = listed(harness, "heldout") or ()
-        return program, listed(harness, "tests"), heldout, getattr(harness, "error", None)
+        tests = listed(harness, "tests") or ()
+        return program, tests, heldout, getattr(harness, "error", None)
 
     def _tuned(self, test: Path | None, entry: str | None) -> Chosen:
         if test is not None or entry is not None:

@@ -103,7 +103,9 @@ def evolve(
         if report is not None:
             from tunesmith.reports.evolve.page import write_evolve_report
 
-            shown = reporting.report_of(front, exact=exact, commands=[command_line()])
+            shown = reporting.report_of(
+                front, exact=exact, commands=[command_line(choice.store, opened.name)]
+            )
             write_evolve_report(shown, report)
     except TunesmithError:  # what was found is told anyway
         _print(front, [], None, as_json=as_json)

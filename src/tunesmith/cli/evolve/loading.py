@@ -30,12 +30,13 @@ def load_tests(path: Path | None) -> ModuleType:
 def listed(harness: ModuleType, name: str) -> Any:
     """A list of a harness, or what a function of that name returns; None if there is neither."""
     found = getattr(harness, name, None)
-    if not callable(found):
-        return found
+    if found is None:
+        return None
     try:
-        return list(found())
+        return list(found() if callable(found) else found)
     except Exception as error:
-        raise UsageError(f"{name}() of {harness.__file__} failed: {describe(error)}") from error
+        what = f"{name}()" if callable(found) else name
+        raise UsageError(f"{what} of {harness.__file__} failed: {describe(error)}") from error
 
 
 def load_program(text: str, entry: str | None) -> Evolvable:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
+from zipfile import BadZipFile
 
 from typer import Option
 
@@ -28,6 +29,6 @@ def _array(path: Path) -> np.ndarray[Any, Any]:
 
     try:
         array: np.ndarray[Any, Any] = np.load(path, allow_pickle=False)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, EOFError, BadZipFile) as error:
         raise UsageError(f"{path} is no array of NumPy (.npy): {one_line(str(error))}") from error
     return array

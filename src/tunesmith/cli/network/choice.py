@@ -76,6 +76,10 @@ class NetworkChoice(opt.TargetChoice):
         found = ["--zoo", str(self.zoo)] if self.model is None else [str(self.model)]
         for batch in self.batches or ():
             found += ["--batch", str(batch)]
+        if self.target != "cpu":
+            found += ["--target", self.target]
+        if self.arch is not None:
+            found += ["--arch", self.arch]
         if self.mcpu is not None:
             found += ["--mcpu", self.mcpu]
         if self.cores is not None:

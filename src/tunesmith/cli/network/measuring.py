@@ -10,7 +10,7 @@ from typer import Option
 
 from tunesmith.cli.network.choice import NetworkChoice
 from tunesmith.cli.output import remark, remarks
-from tunesmith.errors import TunesmithError
+from tunesmith.errors import TunesmithError, UsageError
 
 if TYPE_CHECKING:
     from tunesmith.networks import CompiledNetwork, Network
@@ -31,6 +31,8 @@ def check_measuring(choice: NetworkChoice, *, measure: bool, peers: bool) -> Non
     """Raise ``UsageError`` if what is asked for cannot be measured here."""
     if measure:
         choice.check_one_batch()
+        if choice.target == "cuda":
+            raise UsageError("--measure times calls on CPUs only: leave it out for --target cuda")
     for option, given in (("--measure", measure), ("--peers", peers)):
         if given:
             choice.check_runs_here(option)

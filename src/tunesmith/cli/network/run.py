@@ -11,6 +11,7 @@ from typer import Argument, Option
 from tunesmith.cli import options as opt
 from tunesmith.cli.network.arrays import Inputs, arrays_of
 from tunesmith.cli.output import print_json, print_text
+from tunesmith.errors import TunesmithError, UsageError, system_reason
 
 
 def run(
@@ -33,6 +34,8 @@ def run(
     from tunesmith.networks.check import random_inputs
     from tunesmith.whole_file import write_whole
 
+    if inputs and batch is not None:
+        raise UsageError("arrays have a batch of their own: leave out --batch, or --input")
     network = load(library)
     described = network.description
     entry = described.entries[0] if batch is None else described.entry(batch)
@@ -52,7 +55,14 @@ def run(
         names = [argument.name for argument in entry.outputs]
         packed = io.BytesIO()
         np.savez(packed, **dict(zip(names, results, strict=True)))
-        write_whole(output, packed.getvalue())
+        try:
+            output.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(output, packed.getvalue())
+        except OSError as error:
+            raise TunesmithError(
+                f"cannot write {output}: {system_reason(error)}: name a file in a folder that you "
+                "may write to"
+            ) from error
     if as_json:
         shapes = [list(each.shape) for each in results]
         print_json({"milliseconds": median * 1e3, "calls": calls, "results": shapes})

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Self
 
+from tunesmith.compiler.cores import usable_cores
 from tunesmith.compiler.thread_pool import pool_variables
 from tunesmith.errors import TunesmithError, UsageError
 from tunesmith.evolve.evaluation.evaluation import Evaluation
@@ -46,7 +47,7 @@ class EvaluationSettings:
 
     def slots(self, threads: int) -> int:
         """How many variants of so many threads each are evaluated at a time."""
-        return self.workers or max(1, len(os.sched_getaffinity(0)) // threads)
+        return self.workers or max(1, usable_cores() // threads)
 
 
 class EvaluationPool:

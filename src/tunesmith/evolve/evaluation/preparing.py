@@ -80,7 +80,9 @@ def _messages(child: Child) -> Iterator[dict[str, Any]]:
     with contextlib.suppress(ChannelClosedError, GarbledError):
         while True:
             left = max(0.0, until - time.monotonic())
-            if not select.select([child.channel], [], [], left)[0]:
+            poll = select.poll()  # select() refuses descriptors above 1023
+            poll.register(child.channel, select.POLLIN)
+            if not poll.poll(1000.0 * left):
                 child.kill()
                 yield {"late": True}
                 return

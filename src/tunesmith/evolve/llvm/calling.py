@@ -70,7 +70,7 @@ def _check_count(given: Sequence[Any], wanted: Sequence[Any]) -> None:
 
 def _pointer(value: Any) -> Any:
     if not isinstance(value, np.ndarray):
-        return value
+        return value.item() if isinstance(value, np.generic) else value
     if not value.flags.forc:
         raise UsageError("a kernel takes arrays without gaps: give it a copy of this one")
     return value.ctypes.data
@@ -143,7 +143,7 @@ def _flat(number: int, value: Any, type_: str | ArrayType) -> Iterator[Any]:
     """The arguments that one of Python becomes. Raises ``UsageError`` for one of another type: the
     machine code would take it for what it is not."""
     if isinstance(type_, str):
-        yield getattr(ctypes, type_)(value)
+        yield getattr(ctypes, type_)(value.item() if isinstance(value, np.generic) else value)
         return
     if not type_.fits(value):
         raise UsageError(f"argument {number} must be an {type_}: the kernel was compiled for that")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from tunesmith.compiler.cores import usable_cores
 from tunesmith.errors import InstantiationError, one_line
 from tunesmith.exchange.metaschedule.definitions import (
     definitions,
@@ -56,7 +56,7 @@ def look_at(questions: Mapping[int, Question]) -> Iterator[tuple[int, Found]]:
     """What the functions of a database are, by number, as they are found."""
     numbers = list(questions)
     calls = [(questions[number],) for number in numbers]
-    with WorkerPool(min(len(calls), len(os.sched_getaffinity(0))), _PATIENCE) as pool:
+    with WorkerPool(min(len(calls), usable_cores()), _PATIENCE) as pool:
         for place, result in pool.map(_look_at, calls):
             failed = isinstance(result, FailedCall)
             yield numbers[place], Found(refused=_unreadable(result)) if failed else result

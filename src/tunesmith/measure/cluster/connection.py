@@ -11,6 +11,7 @@ from typing import Any
 
 import psutil
 
+from tunesmith.compiler.cores import usable_cores
 from tunesmith.errors import (
     MissingDependencyError,
     TunesmithError,
@@ -107,7 +108,7 @@ class Connection:
         short = parent if len(parent) <= _LONGEST_FOLDER else "/tmp"
         self._folder = tempfile.mkdtemp(prefix="ray-", dir=short)
         _init(
-            num_cpus=len(os.sched_getaffinity(0)),
+            num_cpus=usable_cores(),
             object_store_memory=_OBJECT_STORE,
             include_dashboard=False,
             _node_ip_address=_LOOPBACK,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import enum
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from tunesmith.compiler import llvm
+from tunesmith.compiler.cores import usable_cores
 from tunesmith.errors import UsageError
 from tunesmith.machine import machine_for
 from tunesmith.target import KINDS, Target
@@ -73,7 +73,7 @@ def describe_node() -> NodeKind:
     return NodeKind(
         machines={kind: machine_for(kind) for kind in KINDS},
         processor=llvm.host_processor(),
-        cores=len(os.sched_getaffinity(0)),
+        cores=usable_cores(),
         arch=_gpu_arch(),
     )
 

@@ -57,6 +57,7 @@ class NodeWorker:
         self._measurer: LocalMeasurer | None = None
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._libraries = 0
+        self._shipped: dict[Candidate, list[str]] = {}
 
     def join(self, version: str, describe: Callable[[], NodeKind]) -> NodeKind:
         """What kind of machine this is. Raises ``TunesmithError`` for another version."""
@@ -83,8 +84,13 @@ class NodeWorker:
         """Take these candidates in hand, too, and wait until some have been measured."""
         measurer = self._the_measurer
         libraries = ["" if one.library is None else self._written(one.library) for one in works]
+        for work, library in zip(works, libraries, strict=True):
+            if library:
+                self._shipped.setdefault(work.candidate, []).append(library)
         measurer.submit([work.candidate for work in works], best, libraries)
         found = measurer.collect(_TURN)
+        for measurement in found:
+            self._remove(measurement.candidate)
         return Turn(found, measurer.batch, measurer.time_split())
 
     def build(self, candidates: Sequence[Candidate]) -> Sequence[Built]:
@@ -107,12 +113,14 @@ class NodeWorker:
         """As in ``Measurer``."""
         if self._measurer is not None:
             self._measurer.cancel()
+        self._remove(*self._shipped)
 
     def stop(self) -> None:
         """End the job. The measuring server stays, for the next one."""
         if self._measurer is not None:
             self._measurer.close()
             self._measurer = None
+        self._remove(*self._shipped)
 
     def close(self) -> None:
         """End everything that this has begun."""
@@ -132,6 +140,12 @@ class NodeWorker:
         path = self._new_path()
         Path(path).write_bytes(library)
         return path
+
+    def _remove(self, *candidates: Candidate) -> None:
+        """Remove the machine code that was sent for candidates."""
+        for candidate in candidates:
+            for path in self._shipped.pop(candidate, ()):
+                Path(path).unlink(missing_ok=True)
 
     def _new_path(self) -> str:
         assert self._folder is not None

@@ -128,6 +128,9 @@ class CommandProblem(BaseProblem):
         check_default(self.space, self.default)
         if not self.cwd.is_dir():
             raise UsageError(f"the directory {self.cwd} does not exist: make it or name another")
+        for name, value in self._env.items():
+            if not isinstance(name, str) or not isinstance(value, str):
+                raise UsageError(f"env: {name} must be a text, not {value!r}")
         program = self.stages[0].program
         if program is None:
             return

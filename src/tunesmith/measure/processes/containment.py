@@ -75,10 +75,13 @@ def _redirect(keep: int, errors: int) -> None:
     os.dup2(nowhere, 0)
     os.dup2(nowhere, 1)
     os.dup2(errors, 2)
-    # Especially the server's connections: their peers must see the end of file when it dies.
-    last = os.sysconf("SC_OPEN_MAX")
-    os.closerange(3, keep)
-    os.closerange(keep + 1, last)
+    # Especially the server's connections: their peers must see the end of file when it dies. One by
+    # one of those that are open: not every Python closes a range at once, and the limit may be a
+    # billion.
+    for number in [int(each.name) for each in Path("/proc/self/fd").iterdir()]:
+        if number > 2 and number != keep:
+            with contextlib.suppress(OSError):  # that of the listing itself
+                os.close(number)
 
 
 def limit_memory(extra: int) -> None:

@@ -63,11 +63,15 @@ class WorkerPool:
         """
         waiting = deque((number, packed((function, call))) for number, call in enumerate(calls))
         left = len(waiting)
-        while left:
-            self._assign(waiting)
-            for number, result in self._finished():
-                left -= 1
-                yield number, result
+        try:
+            while left:
+                self._assign(waiting)
+                for number, result in self._finished():
+                    left -= 1
+                    yield number, result
+        finally:  # what was not waited for is no answer to a later call
+            for worker in self._busy:
+                self._dismissed(worker, grace=0.0)
 
     def _assign(self, waiting: deque[tuple[int, str]]) -> None:
         """Give each idle worker a call; there are new workers as long as there are calls."""

@@ -101,7 +101,9 @@ class SpawnedProcess:
     def _ends_within(self, seconds: float) -> bool:
         handle = os.pidfd_open(self._process.pid)
         try:
-            return bool(select.select([handle], [], [], seconds)[0])
+            poll = select.poll()  # select() refuses descriptors above 1023
+            poll.register(handle, select.POLLIN)
+            return bool(poll.poll(1000.0 * seconds))
         finally:
             os.close(handle)
 

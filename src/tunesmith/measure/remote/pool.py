@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import time
+from collections import Counter
 from collections.abc import Callable, Set
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,9 @@ from tunesmith.measurement import Outcome
 
 # A trial that was running on so many devices when they were lost has to do with it.
 _MOST_LOSSES = 2
+
+# A device takes so many bytes a second at least.
+_LEAST_RATE = 1 << 20
 
 # How long devices are held while there is nothing to run, in seconds.
 _IDLE = 2.0
@@ -143,6 +147,8 @@ class RemoteWorker:
             case "connecting":
                 self.address = str(message["address"])
                 self.deadline = time.monotonic() + self.patience
+            case "sending":
+                self.deadline = time.monotonic() + self.patience + message["bytes"] / _LEAST_RATE
             case "missed":
                 self.missed.append((self.address, one_line(str(message["message"]))))
                 self.address, self.deadline = "", math.inf
@@ -193,6 +199,8 @@ class RemotePool(Workers[RemoteWorker]):
         self._lost: set[str] = set()
         self._told = 0.0
         self._needed = time.monotonic()
+        # How often devices were lost before they were ready, by address.
+        self._unready: Counter[str] = Counter()
 
     def keep(self, needed: bool) -> None:
         """Give the devices back once they have not been needed for a while."""
@@ -241,6 +249,7 @@ class RemotePool(Workers[RemoteWorker]):
             self._note_loss(*worker.missed.pop(0))
         if worker.ready:
             self._lost.discard(worker.address)
+            self._unready.pop(worker.address, None)
             self.begin()
 
     def _ended(self, worker: RemoteWorker, ended: Exit) -> None:
@@ -249,7 +258,10 @@ class RemotePool(Workers[RemoteWorker]):
             return
         reason = worker.error or describe_exit(ended.status, ended.last_line)
         left = any(other.ready and not other.ending for other in self._workers)
-        if worker.final or not (worker.address or left):
+        if worker.address and not worker.ready:
+            self._unready[worker.address] += 1
+        hopeless = not worker.address or self._unready[worker.address] >= _MOST_LOSSES
+        if worker.final or (hopeless and not left):
             raise TunesmithError(reason)
         if worker.address:
             self._note_loss(worker.address, reason)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import logging
 import math
-import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tunesmith.compiler.cores import usable_cores
 from tunesmith.compiler.program_hash import program_hash
 from tunesmith.errors import InstantiationError
 from tunesmith.features.estimate_parts import noting
@@ -180,7 +180,7 @@ def side_by_side(programs: int) -> int:
 
 
 def _workers() -> int:
-    return len(os.sched_getaffinity(0))
+    return usable_cores()
 
 
 @cache

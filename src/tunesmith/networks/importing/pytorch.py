@@ -206,10 +206,28 @@ def source_of(*programs: Any) -> Source:
 
     def run(inputs: Sequence[Array]) -> list[Array]:
         with torch.no_grad():
-            results = modules[_batch(inputs)](*map(torch.from_numpy, inputs))
-        return [each.numpy() for each in _pytree.tree_leaves(results) if each is not None]
+            results = modules[_batch(inputs)](*map(_tensor_of, inputs))
+        return [_array_of(each) for each in _pytree.tree_leaves(results) if each is not None]
 
     return run
+
+
+def _tensor_of(array: Array) -> Any:
+    """A tensor on an array's memory; PyTorch does not take NumPy's bfloat16."""
+    import numpy as np
+    import torch
+
+    if array.dtype.name != "bfloat16":
+        return torch.from_numpy(array)
+    return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
+
+
+def _array_of(tensor: Any) -> Array:
+    """The array of a result; that of bfloat16 as float32, which holds the same numbers."""
+    import torch
+
+    found: Array = (tensor.float() if tensor.dtype is torch.bfloat16 else tensor).numpy()
+    return found
 
 
 def _batch(inputs: Sequence[Any]) -> int | None:

@@ -54,8 +54,13 @@ def network_report(
         inputs=", ".join(
             f"{each.name} {'×'.join(map(str, each.shape))} {each.dtype}" for each in network.inputs
         ),
-        target=fmt.listed(last.target),
-        machine=f"{last.machine.get('cpu', 'unknown')}, {last.machine.get('cores', '?')} cores",
+        target=fmt.listed({name: it for name, it in last.target.items() if name != "host"}),
+        machine=", ".join(
+            [
+                *([str(last.machine["device"])] if last.machine.get("device") else []),
+                f"{last.machine.get('cpu', 'unknown')}, {last.machine.get('cores', '?')} cores",
+            ]
+        ),
         tasks=task_rows(tasks, peers, picking),
         layers=[numbers[network.task_of(layer)] for layer in network.layers],
         uncovered=uncovered(network),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
 from tunesmith.compiler import llvm
+from tunesmith.compiler.cores import usable_cores
 from tunesmith.errors import TunesmithError
 from tunesmith.machine import fingerprint, read_cpu_info, this_machine
 from tunesmith.measure.processes.channel import Channel, ChannelClosedError
@@ -25,7 +25,7 @@ def about_this_device() -> dict[str, Any]:
         "protocol": PROTOCOL,
         "machine": _machine(),
         "processor": _processor(),
-        "cores": len(os.sched_getaffinity(0)),
+        "cores": usable_cores(),
     }
 
 

@@ -78,11 +78,16 @@ class DeviceServer:
         adopt_orphans()
         while True:
             client = self._next_client()
-            address = ":".join(map(str, client.getpeername()[:2]))
-            self._tell(f"{address} works with this device")
-            with client:
-                self._serve(client)
-            self._tell(f"{address} is done")
+            try:
+                with client:
+                    address = ":".join(map(str, client.getpeername()[:2]))
+                    self._tell(f"{address} works with this device")
+                    self._serve(client)
+            except OSError as error:  # no room, or a host that has gone: the next one may do
+                self._tell(f"a session failed: {describe(error)}")
+                time.sleep(_LOOK_UP)
+            else:
+                self._tell(f"{address} is done")
 
     # -- the tracker -----------------------------------------------------------------------------
 
