@@ -84,5 +84,6 @@ def test_a_count_is_any_whole_number(name: str) -> None:
         found = getattr(Budget(**{name: ten}), name)  # type: ignore[arg-type]
         assert found == 10
         assert type(found) is int
+    assert type(Budget(seconds=np.float32(0.5)).seconds) is float  # type: ignore[arg-type]
     with pytest.raises(UsageError, match=f"budget: {name} must be a whole number, not 10.5"):
         Budget(**{name: 10.5})  # type: ignore[arg-type]

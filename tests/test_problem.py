@@ -25,6 +25,7 @@ def test_counts_are_any_whole_numbers() -> None:
         ({"repeats": 2.5}, "repeats must be a whole number, not 2.5"),
         ({"workers": 1.5}, "workers must be a whole number, not 1.5"),
         ({"workers": 0}, "at least one worker is needed, not 0"),
+        ({"workers": math.inf}, "at least one worker is needed, not inf"),
         ({"cut_off": math.nan}, "cut_off must be at least 1, not nan"),
         ({"run_timeout": math.inf}, "run_timeout must be positive, not inf"),
         ({"memory_limit": 0}, "memory_limit must be positive, not 0"),

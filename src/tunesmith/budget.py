@@ -49,7 +49,7 @@ _COUNTS = ("trials", "patience")
 
 
 def _is_positive(value: object) -> bool:
-    return isinstance(value, numbers.Real) and value > 0 and math.isfinite(value)
+    return isinstance(value, numbers.Real) and 0 < float(value) < math.inf
 
 
 @dataclass(frozen=True)
@@ -76,6 +76,8 @@ class Budget:
                 if value != int(value):
                     raise UsageError(f"budget: {name} must be a whole number, not {value!r}")
                 object.__setattr__(self, name, int(value))
+            elif value is not None and not isinstance(value, int | float):
+                object.__setattr__(self, name, float(value))
 
     def to_json(self) -> dict[str, float | int | None]:
         """The limits by name."""

@@ -53,7 +53,7 @@ class MeasureSettings:
                 raise UsageError(f"{name} must be positive, not {getattr(self, name)}")
         if not self.cut_off >= 1:
             raise UsageError(f"cut_off must be at least 1, not {self.cut_off}")
-        if self.workers is not None and not self.workers >= 1:
+        if self.workers is not None and not 1 <= self.workers < math.inf:
             raise UsageError(f"at least one worker is needed, not {self.workers}")
         for name in ("memory_limit", "repeats", "workers"):
             value = getattr(self, name)

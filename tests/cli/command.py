@@ -25,18 +25,6 @@ from tests.patience import PATIENCE
 
 TUNESMITH = [sys.executable, "-m", "tunesmith.cli.main"]
 
-# The same, which waits for lost devices and servers for ten seconds and not for thirty.
-IMPATIENT = [
-    sys.executable,
-    "-c",
-    "from tunesmith.cli.main import main\n"
-    "from tunesmith.measure.remote.measurers import RpcMeasurers\n"
-    "from tunesmith.store import open_store\n"
-    "RpcMeasurers.__init__.__kwdefaults__['patience'] = 10.0\n"
-    "open_store.__kwdefaults__['patience'] = 10.0\n"
-    "main()",
-]
-
 _MARK = "TUNESMITH_TEST_FAMILY"
 
 

@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 from tests.cli.command import (
-    IMPATIENT,
     Process,
     assert_sound,
     eventually,
@@ -76,7 +75,7 @@ def test_a_run_whose_only_device_is_unplugged_keeps_what_it_measured(
 ) -> None:
     words = tune_on(tracker, "--seconds", PATIENCE, "--tuner", "random", "--store", store)
     with devices.device(tracker) as device:
-        process = Process.start(words, command=IMPATIENT)
+        process = Process.start(words)
         with process.cleaned_up():
             ended = process.process.poll
             eventually(lambda: trials_in(store) >= 3 or ended() is not None, "trials are saved")

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from sqlalchemy import select, update
 
-from tests.cli.command import IMPATIENT, Process, eventually, only_object, tunesmith, write_spec
+from tests.cli.command import Process, eventually, only_object, tunesmith, write_spec
 from tunesmith.bench.store.server import own_server
 from tunesmith.store import open_store
 from tunesmith.store.database import Database
@@ -113,7 +113,6 @@ def test_a_server_that_goes_away_for_good(tmp_path: Path) -> None:
             process = Process.start(
                 [*words, "--store", server.location],
                 env={"TMPDIR": str(tmp_path)},
-                command=IMPATIENT,
             )
             with process.cleaned_up():
                 eventually(lambda: trials(database).total() > 3, "trials are stored")

@@ -83,7 +83,7 @@ def test_forms(record: Record) -> None:
     [
         ({"sketch": "<script>"}, "unknown sketch '<script>'"),
         ({"description": {"operator": {"operator": "?", "options": {}}}}, "unknown operator '?'"),
-        ({"description": {"operator": "text"}}, "an operator in JSON is .*, not text$"),
+        ({"description": {"operator": "text"}}, "an operator in JSON is .*, not 'text'$"),
         ({"target": {"kind": "llvm", "mcpu": "no such"}}, "unknown processor 'no such'"),
     ],
 )

@@ -27,6 +27,7 @@ from tests.kernels import (
 )
 from tests.measure.local.faulty_sketch import FaultySketch
 from tests.measure.local.faulty_sketch import config as faulty_config
+from tunesmith.compiler.cores import usable_cores
 from tunesmith.errors import TunesmithError, UsageError
 from tunesmith.kernel.kernel import Kernel
 from tunesmith.operators import matmul
@@ -220,16 +221,16 @@ def run_without(program: str, *variables: str) -> subprocess.CompletedProcess[st
 
 def test_it_runs_on_all_cores_of_the_target_and_on_no_more() -> None:
     program = """
-import os, tvm
+import tvm
 from tests.kernels import DATA, SQUARE, WEIGHT, kernel_of
 from tunesmith.target import Target
 threads = tvm.get_global_func("runtime.NumThreads")
 kernel_of(SQUARE)(DATA, WEIGHT)
-print(threads() == len(os.sched_getaffinity(0)))
+print(threads() == Target().core_count)
 kernel_of(SQUARE, Target(cores=1))(DATA, WEIGHT)
 print(threads() == 1)
 kernel_of(SQUARE).bind(DATA, WEIGHT)
-print(threads() == len(os.sched_getaffinity(0)))
+print(threads() == Target().core_count)
 """
     result = run_without(program, "TVM_NUM_THREADS", "OMP_NUM_THREADS")
     assert result.stdout.split() == ["True"] * 3, result.stderr
@@ -255,7 +256,7 @@ print(len(lines) >= 2, {line.split()[1] for line in lines} == {str(last)})
 
 
 @pytest.mark.skipif(
-    len(os.sched_getaffinity(0)) < max(2, os.cpu_count() or 1),
+    usable_cores() < max(2, os.cpu_count() or 1),
     reason="TVM binds no thread, as this process may not use all processors, or there is one",
 )
 def test_who_calls_it_can_keep_off_the_processors_of_its_workers() -> None:

@@ -127,7 +127,9 @@ def test_a_broken_plug_in_is_reported(
     ("data", "part"),
     [
         ({}, "not an object with nothing in it"),
-        ("text", "not text"),
+        ("text", "not 'text'"),
+        (None, "not None"),
+        (3, "not 3"),
         ({"operator": "matmul"}, "not an object with operator"),
         ({"operator": 3, "options": {}}, "not an object with operator, options"),
         ({"operator": "matmul", "options": [1, 2]}, "not an object with operator, options"),

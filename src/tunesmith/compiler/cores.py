@@ -18,7 +18,7 @@ def usable_cores() -> int:
 
     Containers are often given a share of the time of all processors rather than some of these.
     """
-    return max(1, min(len(os.sched_getaffinity(0)), math.ceil(cores_of_quota())))
+    return max(1, math.ceil(min(len(os.sched_getaffinity(0)), cores_of_quota())))
 
 
 @cache

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
 import struct
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,6 +18,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from tunesmith.compiler.cores import usable_cores
 from tunesmith.cuda.compiler import compile_cuda, nvcc
 from tunesmith.cuda.devices import gpu_for
 from tunesmith.cuda.lowering import WITHOUT_FUNCTION, compiling_by
@@ -45,7 +45,7 @@ def gpu_executable(compiled: Callable[[], Any], arch: str) -> GpuExecutable:
     sources = [str(module.inspect_source("cuda")) for module in _cuda_modules(executable.mod)]
     if not sources:
         raise TunesmithError(WITHOUT_FUNCTION)
-    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:  # each waits for an nvcc
+    with ThreadPoolExecutor(usable_cores()) as pool:  # each waits for an nvcc
         compiled_sources = pool.map(lambda source: compile_cuda(source, arch).code, sources)
         return GpuExecutable(executable, arch, dict(zip(sources, compiled_sources, strict=True)))
 

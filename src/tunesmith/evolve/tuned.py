@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tunesmith.compiler.cores import usable_cores
 from tunesmith.errors import UsageError
 from tunesmith.evolve.llvm.kernel import LLVMKernel
 
@@ -53,7 +53,7 @@ def tuned_kernel(kernel: Kernel) -> tuple[LLVMKernel, list[tuple[Any, ...]]]:
         libraries=_runtime(),
         name=kernel.operator.name,
         # What is right on one thread may leave out the parts of others.
-        threads=len(os.sched_getaffinity(0)) if _THREADS.search(text) else 1,
+        threads=usable_cores() if _THREADS.search(text) else 1,
     )
     order = _order(text)
     return program, [_given(kernel.operator, seed, order) for seed in (0, 1)]

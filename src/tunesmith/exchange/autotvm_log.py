@@ -49,7 +49,7 @@ def is_log(path: Path) -> bool:
         first = file.readline(1 << 20)
     try:
         line = json.loads(first)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return isinstance(line, dict) and line.keys() >= {"input", "config", "result"}
 
@@ -77,7 +77,14 @@ def read(path: Path) -> Iterator[Record]:
             outcome = Outcome(error)
             times = tuple(map(float, costs)) if outcome is Outcome.NO_ERROR else ()
             lasted = float(seconds)
-        except (ValueError, KeyError, TypeError, IndexError, OverflowError) as fault:
+        except (
+            ValueError,
+            KeyError,
+            TypeError,
+            IndexError,
+            OverflowError,
+            RecursionError,
+        ) as fault:
             raise StoreError(f"line {number} of {path} is none of an AutoTVM log") from fault
         try:
             task = Task(_operator(name, arguments), _target(words))

@@ -61,9 +61,9 @@ def operator_from_json(data: Mapping[str, Any]) -> Operator:
     known = data if isinstance(data, Mapping) else {}
     name, options = known.get("operator"), known.get("options")
     if not isinstance(name, str) or not isinstance(options, Mapping):
-        found = f"an object with {', '.join(map(str, data)) or 'nothing in it'}"
+        found = f"an object with {', '.join(map(str, known)) or 'nothing in it'}"
         raise UsageError(
             'an operator in JSON is {"operator": name, "options": {...}}, '
-            f"not {found if isinstance(data, Mapping) else data}"
+            f"not {found if isinstance(data, Mapping) else repr(data)}"
         )
     return operator(name, **options)

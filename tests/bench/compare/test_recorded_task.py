@@ -120,7 +120,7 @@ def test_a_run_that_looks_at_programs_thinks_for_as_long_as_they_take(
 def test_as_many_processes_make_programs_as_there_are_chunks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(8)))
+    monkeypatch.setattr("tunesmith.measure.task.program_features.usable_cores", lambda: 8)
     assert [side_by_side(count) for count in (0, 1, 16, 17, 64, 1000)] == [1, 1, 1, 2, 4, 8]
 
 

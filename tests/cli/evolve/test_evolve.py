@@ -246,7 +246,9 @@ def test_files_that_fail(folder: Path, command: Command, monkeypatch: pytest.Mon
     assert command(*line, "raises.py").complaint.endswith("failed: ValueError: of its own")
     assert command(*line, "wrong.py").complaint == ("the kernel takes 3 arguments, not 2")
     (folder / "number.py").write_text("tests = 3\n")
-    assert command(*line, "number.py").complaint.startswith("tests of number.py failed: TypeError")
+    assert (
+        " failed: TypeError: 'int' object is not iterable" in command(*line, "number.py").complaint
+    )
     (folder / "none.py").write_text("tests = None\n")
     assert command(*line, "none.py").complaint.startswith("there is no test")
     assert command(

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from tests.cli.command import (
-    IMPATIENT,
     Process,
     assert_sound,
     eventually,
@@ -84,7 +83,7 @@ def test_a_run_whose_only_device_is_unplugged_ends_with_what_it_has(
 ) -> None:
     words = ("network", "tune", model, "--seconds", PATIENCE, "--store", store, "--cores", 1)
     with devices.device(tracker) as device:
-        process = Process.start([*words, *on(tracker), "--json"], command=IMPATIENT)
+        process = Process.start([*words, *on(tracker), "--json"])
         with process.cleaned_up():
             ended = process.process.poll
             eventually(lambda: trials_in(store) >= 3 or ended() is not None, "trials are saved")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import re
 
 import numpy as np
 import pytest
 
 import tunesmith as ts
+from tunesmith.compiler.cores import usable_cores
 from tunesmith.evolve.evaluation.harness import Tests
 from tunesmith.evolve.evaluation.pool import EvaluationPool, EvaluationSettings
 from tunesmith.evolve.tuned import tuned_kernel
@@ -19,7 +19,7 @@ from tunesmith.space.config import Config
 
 pytest.importorskip("llvmlite", reason="llvmlite is not installed")
 
-CORES = len(os.sched_getaffinity(0))
+CORES = usable_cores()
 
 
 @pytest.mark.skipif(CORES < 2, reason="there is one core only")

@@ -20,7 +20,13 @@ def worker(**changes: Any) -> RemoteWorker:
     made = RemoteWorker.__new__(RemoteWorker)
     state = {
         **{"ready": False, "ending": True, "final": False, "given_back": False, "missed": []},
-        **{"trial": None, "deadline": math.inf, "patience": 1.0, "address": "board:9"},
+        **{
+            "trial": None,
+            "deadline": math.inf,
+            "patience": 1.0,
+            "waits": 1.0,
+            "address": "board:9",
+        },
         "error": "the device at board:9 is lost (MemoryError)",
     }
     for name, value in {**state, **changes}.items():
@@ -56,3 +62,4 @@ def test_much_data_may_take_its_time() -> None:
     assert sending.deadline <= time.monotonic() + 1.0
     sending._take({"kind": "sending", "bytes": 100 << 20})
     assert sending.deadline > time.monotonic() + 60.0
+    assert sending.waits == 101.0

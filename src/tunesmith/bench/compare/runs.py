@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ from tunesmith.bench.compare.simulated_trace import Trace
 from tunesmith.bench.compare.tuners import TunerChoice
 from tunesmith.bench.pages.provenance import origin_now, together
 from tunesmith.budget import Budget
+from tunesmith.compiler.cores import usable_cores
 from tunesmith.errors import UsageError
 
 # The last day of measured traces that do not tell theirs.
@@ -52,7 +52,7 @@ class CompareSettings:
     @property
     def processes(self) -> int:
         """How many recorded spaces are searched at a time."""
-        return self.workers or len(os.sched_getaffinity(0))
+        return self.workers or usable_cores()
 
 
 @dataclass(frozen=True)

@@ -95,7 +95,7 @@ class RemoteWorker:
         self.missed: list[tuple[str, str]] = []
         self.trial: RemoteTrial | None = None
         self.deadline = math.inf
-        self.patience = devices.patience
+        self.patience = self.waits = devices.patience
         self.child = Child(lambda end: run_worker(prepared, end, devices, lost), None, 1)
 
     @property
@@ -146,9 +146,9 @@ class RemoteWorker:
         match message["kind"]:
             case "connecting":
                 self.address = str(message["address"])
-                self.deadline = time.monotonic() + self.patience
+                self._wait(self.patience)
             case "sending":
-                self.deadline = time.monotonic() + self.patience + message["bytes"] / _LEAST_RATE
+                self._wait(self.patience + message["bytes"] / _LEAST_RATE)
             case "missed":
                 self.missed.append((self.address, one_line(str(message["message"]))))
                 self.address, self.deadline = "", math.inf
@@ -160,6 +160,10 @@ class RemoteWorker:
             case _ if self.trial is not None and message["id"] == self.trial.request.id:
                 trial, self.trial = self.trial, None
                 trial.take(message)
+
+    def _wait(self, seconds: float) -> None:
+        """It is lost if it says nothing for so long."""
+        self.waits, self.deadline = seconds, time.monotonic() + seconds
 
     def give_back(self) -> None:
         """Let others have the device."""
@@ -239,7 +243,7 @@ class RemotePool(Workers[RemoteWorker]):
         """Give up devices that do not answer, and let the client know that the server waits."""
         for worker in self._workers:
             if not worker.ending and time.monotonic() > worker.deadline:
-                worker.lose(_silent_for(worker.patience))
+                worker.lose(_silent_for(worker.waits))
         if not self.running and time.monotonic() - self._told > _HEARTBEAT:
             self._told = time.monotonic()
             self._tell("waiting")
