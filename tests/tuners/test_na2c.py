@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -314,7 +315,7 @@ def _parts(value: object) -> tuple[int, ...]:
 def on_the_bowl(trials: int, seed: int, **options: float) -> list[float]:
     """The lowest that a search has found after each of so many trials."""
     search = NA2C(**options).start(PRODUCT, seed)  # type: ignore[arg-type] # its own
-    return np.minimum.accumulate(go_down(search, trials)).tolist()
+    return list(itertools.accumulate(go_down(search, trials), min))
 
 
 def go_down(search: NA2CSearch, trials: int) -> list[float]:

@@ -11,6 +11,7 @@ import pytest
 
 from tunesmith.bench.networks import comparison
 from tunesmith.bench.networks.bench import UNTUNED, NetworkBench, NetworkSettings
+from tunesmith.bench.networks.peers import network_peers
 from tunesmith.bench.networks.workloads import NetworkWorkload
 from tunesmith.networks import from_torch
 from tunesmith.networks.zoo import ZOO
@@ -28,7 +29,7 @@ def watch() -> Iterator[Callable[[Any], None]]:
 def test_a_row_of_a_real_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Beside two runtimes; the test of ``network compare`` has them all."""
     pytest.importorskip("torch", reason="networks of the zoo need PyTorch")
-    known = comparison.network_peers()
+    known = network_peers()
     few = {name: known[name] for name in ("pytorch", "onnxruntime")}
     monkeypatch.setattr(comparison, "network_peers", lambda kind="cpu": few)
     said: list[str] = []
