@@ -232,9 +232,9 @@ def test_an_output_that_cannot_be_written_to(command: Command, tmp_path: Path) -
 
 
 def test_the_page_keeps_no_secret(tmp_path: Path, command: Command) -> None:
-    place = f"sqlite:///{tmp_path}/t.db?password=secret"
+    place = f"sqlite:///{tmp_path}/t.db?password=opensesame"
     found = command(
         *words(tmp_path, "random", repeats=1), "--problems", record(tmp_path), "--store", place
     )
     assert found.code == 0
-    assert "secret" not in (tmp_path / "out" / "compare.html").read_text()
+    assert "opensesame" not in (tmp_path / "out" / "compare.html").read_text()

@@ -49,7 +49,7 @@ def test_a_small_run(command: Command, tmp_path: Path) -> None:
         ("--batches 8,-1", "a batch must be positive, not -1"),
         ("--repeats 0", "repeats must be positive, not 0"),
         ("--seed -1", "the seed is -1: give 0 or more"),
-        ("--recorded none.json.gz", "none.json.gz"),
+        ("--recorded none.json.gz", "none.json.gz: cannot be read: no such file"),
         ("--device 5", "no such option: --device"),
     ],
 )

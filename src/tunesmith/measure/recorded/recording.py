@@ -79,7 +79,7 @@ def load_recording(path: str | Path, space: str | Path | Space | None = None) ->
     if isinstance(space, Space):
         return _loaded(path, _state(path), space, None)
     place = path.parent / SPACE_FILE if space is None else Path(space).absolute()
-    if space is None and not place.exists():
+    if space is None and path.exists() and not place.exists():
         raise UsageError(f"{path}: there is no {SPACE_FILE} beside it: name the file of its space")
     return _loaded(path, _state(path), place, _state(place))
 
