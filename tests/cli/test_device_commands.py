@@ -13,13 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.command import (
-    Process,
-    assert_sound,
-    eventually,
-    trials_in,
-    tunesmith,
-)
+from tests.cli.command import Process, assert_sound, eventually, trials_in, tunesmith
 from tests.cli.conftest import Command
 from tests.cli.refused_devices import REFUSED
 from tests.measure.remote import devices

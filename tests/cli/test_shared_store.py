@@ -111,8 +111,7 @@ def test_a_server_that_goes_away_for_good(tmp_path: Path) -> None:
         open_store(server.location).close()
         with closing(Database(locate(server.location), patience=0.0)) as database:
             process = Process.start(
-                [*words, "--store", server.location],
-                env={"TMPDIR": str(tmp_path)},
+                [*words, "--store", server.location], env={"TMPDIR": str(tmp_path)}
             )
             with process.cleaned_up():
                 eventually(lambda: trials(database).total() > 3, "trials are stored")
@@ -132,7 +131,7 @@ def test_a_server_that_goes_away_for_good(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_tuning_one_operator_together(location: str, database: Database) -> None:
-    goal, runs = 24, 3
+    goal, runs = 24, 4
     task = ["matmul", "--m", 32, "--n", 32, "--k", 32, "--cores", 1]
     words = ["tune", *task, "--tuner", "random", "--json"]
     found = run_all([[*words, "--trials", goal, "--store", location]] * runs)

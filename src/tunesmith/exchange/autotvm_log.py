@@ -36,8 +36,13 @@ _KINDS = {"sp", "an", "re", "ot"}
 
 # What tasks, targets and configs raise that nobody here knows.
 _ODD = (
-    *(TunesmithError, ValueError, TypeError, KeyError, IndexError),
-    *(AttributeError, ZeroDivisionError),
+    TunesmithError,
+    ValueError,
+    TypeError,
+    KeyError,
+    IndexError,
+    AttributeError,
+    ZeroDivisionError,
 )
 
 Arguments = Sequence[Any]

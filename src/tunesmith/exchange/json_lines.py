@@ -21,8 +21,15 @@ _Key = tuple[str, str, int]
 
 # What lines that are none of ours raise, and files that are damaged or cut off.
 _FAULTS = (
-    *(ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError),
-    *(EOFError, zlib.error, TunesmithError),
+    ValueError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    IndexError,
+    RecursionError,
+    EOFError,
+    zlib.error,
+    TunesmithError,
 )
 
 

@@ -37,11 +37,7 @@ def test_the_original_passes_its_own_tests(name: str) -> None:
         pytest.importorskip(package, reason=f"{package} is not installed")
     case = CASES[name]
     tested = case.make()
-    # Each of its tests trains a network, of other numbers.
-    most = 1 if name == "sgd" else None
-    subject = tested.program.subject(
-        Tests.of(tested.tests[:most], tested.heldout[:most], tested.error_of)
-    )
+    subject = tested.program.subject(Tests.of(tested.tests, tested.heldout, tested.error_of))
     text = subject.representation.apply([])
     with EvaluationPool(subject, EvaluationSettings(timeout=300.0)) as pool:
         for heldout in (False, True):

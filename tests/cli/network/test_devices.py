@@ -9,13 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.command import (
-    Process,
-    assert_sound,
-    eventually,
-    trials_in,
-    tunesmith,
-)
+from tests.cli.command import Process, assert_sound, eventually, trials_in, tunesmith
 from tests.cli.conftest import Command
 from tests.cli.refused_devices import REFUSED
 from tests.cli.test_cluster import needs_ray

@@ -53,11 +53,11 @@ def test_a_front_is_found_and_called(tmp_path: Path) -> None:
         [case(0)],
         heldout=[case(1)],
         error=10.0,
-        budget=ts.Budget(trials=12),
+        budget=ts.Budget(trials=24),
         search=ts.evolve.SearchSettings(population=4, first_edits=1, looks=1),
         evaluation=ts.evolve.EvaluationSettings(timeout=60.0, workers=2),
     )
-    assert front.evaluations >= 12
+    assert front.evaluations >= 24
     assert len(front)
     for point in front:
         assert point(*case(2)).shape == (8, 4)

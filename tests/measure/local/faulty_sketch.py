@@ -99,7 +99,7 @@ def _leave_a_process() -> None:
     subprocess.Popen([sys.executable, "-c", SLEEPER], start_new_session=True)
 
 
-SLEEPER = "import time; time.sleep(61.125)"
+SLEEPER = "import time; time.sleep(2401.125)"
 
 
 def _leave_a_process_and_spin() -> None:

@@ -52,8 +52,12 @@ class ProgramChoice(ConfigChoice):
             raise UsageError("--layer and --config name a task: they go with --from-best")
         of_tasks = {
             "--target": None if self.target == "cpu" else self.target,
-            **{"--arch": self.arch, "--mcpu": self.mcpu, "--cores": self.cores},
-            **{"--triple": self.triple, "--sketch": self.sketch, "--model": self.model},
+            "--arch": self.arch,
+            "--mcpu": self.mcpu,
+            "--cores": self.cores,
+            "--triple": self.triple,
+            "--sketch": self.sketch,
+            "--model": self.model,
         }
         for option, given in of_tasks.items():
             if given is not None:

@@ -43,9 +43,9 @@ def run_worker(prepared: Prepared, channel: Channel, devices: Devices, lost: Set
     """
     try:
         session = _Waiting(channel, devices, lost).session()
-        arrays = [one.numpy() for one in prepared.inputs]
-        arrays += [] if prepared.reference is None else [prepared.reference]
-        channel.send({"kind": "sending", "bytes": sum(array.nbytes for array in arrays)})
+        operator = prepared.job.operator
+        data = sum(tensor.bytes for tensor in (*operator.arguments, operator.result))
+        channel.send({"kind": "sending", "bytes": data})
         session.prepare(prepared)
         channel.send({"kind": "ready", "address": str(session.address)})
         _work(session, channel)
