@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import secrets
 import socket
 import threading
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 _THREADS = 8
 
-# Seconds that open connections have to end; after that they end with the process.
+# Seconds that answers and open connections have to end; after that they end with the process.
 _CLOSING = 1.0
 
 
@@ -91,13 +92,21 @@ def serve(
         # Not in this thread: there waitress would keep Ctrl-C to itself.
         thread = threading.Thread(target=server.run, daemon=True)
         thread.start()
-        ready(_address(listening, place))
         try:
+            ready(_address(listening, place))
             thread.join()
         finally:
-            # In its own thread, which must not find a closed socket among those that it waits for.
-            server.trigger.pull_trigger(server.close)
-            thread.join(_CLOSING)
+            _end(server, thread)
+
+
+def _end(server: Any, thread: threading.Thread) -> None:
+    # Answers that the end cuts off are no faults to tell of.
+    logging.getLogger("waitress").disabled = True
+    # First the threads that answer: they wake the server by its trigger, which `close` takes away.
+    server.task_dispatcher.shutdown(timeout=_CLOSING)
+    # In its own thread, which must not find a closed socket among those that it waits for.
+    server.trigger.pull_trigger(server.close)
+    thread.join(_CLOSING)
 
 
 def _address(listening: socket.socket, place: Place) -> str:
