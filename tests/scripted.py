@@ -112,10 +112,10 @@ class ScriptedMeasurer(InlineMeasurer):
         return self._timed(candidate.config, self._problem.again or self._problem.seconds)
 
     def _timed(self, config: Config, script: Seconds) -> Measurement:
-        start = time.perf_counter()
         with self.spending(Activity.RUN):
+            start = time.perf_counter()
             seconds = script(number(config))
-        spent = time.perf_counter() - start
+            spent = time.perf_counter() - start
         if math.isinf(seconds):
             return Measurement(config, Outcome.RUNTIME_DEVICE, run_time=spent, message="crashed")
         return Measurement(config, Outcome.NO_ERROR, (seconds,), run_time=spent)

@@ -43,10 +43,10 @@ def run(*words: str | Path, folder: Path) -> str:
 def test_a_wheel_installs_and_works(tmp_path: Path) -> None:
     pytest.importorskip("build", reason="packages are made by build")
     source = tmp_path / "source"
-    for name in ("src", "README.md", "LICENSE", "Makefile", "pyproject.toml"):
-        whole = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
-        source.mkdir(exist_ok=True)
-        whole(ROOT / name, source / name)
+    # Other tests may be writing files of compiled modules there.
+    shutil.copytree(ROOT / "src", source / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("README.md", "LICENSE", "Makefile", "pyproject.toml"):
+        shutil.copy(ROOT / name, source / name)
     made = tmp_path / "dist"
     run(sys.executable, "-m", "build", "--no-isolation", "--outdir", made, source, folder=tmp_path)
     (wheel,) = made.glob("*.whl")

@@ -199,7 +199,7 @@ def test_time_is_run_or_idle() -> None:
     measurer.close()
     split = measurer.time_split()
     assert split["build"] == 0.0
-    assert split["run"] >= measurement.run_time * 0.5
+    assert split["run"] >= measurement.run_time - 1e-6
     assert split == measurer.time_split(), "the clock stops with close"
 
 

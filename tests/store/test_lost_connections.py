@@ -82,7 +82,8 @@ def test_a_connection_that_the_server_closed(
         session = begin(store)
         for number in range(2):
             with administrator.connect() as connection:
-                assert connection.execute(close, {"name": name}).scalars().all() == [True]
+                # The one of the round before may not have left the list yet.
+                assert True in connection.execute(close, {"name": name}).scalars().all()
             store.append(session, [trial(number, 1.0)])
         assert store.count("matmul") == 2
 

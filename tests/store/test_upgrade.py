@@ -23,6 +23,7 @@ from tunesmith.store.schema import REVISION, VERSION_TABLE, metadata
 from tunesmith.testing.store import begin, trial
 
 _MIGRATIONS = Path(upgrade.__file__).parent / "migrations"
+_COMPILED = shutil.ignore_patterns("__pycache__")  # other tests may be writing there
 
 
 def _head() -> str | None:
@@ -91,7 +92,7 @@ def test_filled_store_is_migrated_and_keeps_its_records(
     with open_store(location) as store:
         store.append(begin(store), [trial(1, 1.0)])
     newer = tmp_path / "100% newer" / "migrations"
-    shutil.copytree(_MIGRATIONS, newer)
+    shutil.copytree(_MIGRATIONS, newer, ignore=_COMPILED)
     (newer / "versions" / "0005_note.py").write_text(
         "import sqlalchemy as sa\n"
         "from alembic import op\n"
@@ -129,7 +130,7 @@ def test_failed_migration_leaves_the_store_as_it_was(
     location: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken = tmp_path / "migrations"
-    shutil.copytree(_MIGRATIONS, broken)
+    shutil.copytree(_MIGRATIONS, broken, ignore=_COMPILED)
     (broken / "versions" / "0005_broken.py").write_text(
         "from alembic import op\n"
         "revision, down_revision = '0005', '0004'\n"

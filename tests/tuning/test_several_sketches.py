@@ -108,10 +108,10 @@ class PlayedMeasurer(InlineMeasurer):
     ) -> Measurement:
         n = number(candidate.config)
         log.append((candidate.sketch, n))
-        start = time.perf_counter()
         with self.spending(Activity.RUN):
+            start = time.perf_counter()
             seconds = self._problem.seconds[candidate.sketch](n) * factor
-        spent = time.perf_counter() - start
+            spent = time.perf_counter() - start
         if math.isinf(seconds):
             return Measurement(candidate.config, Outcome.RUNTIME_DEVICE, run_time=spent)
         return Measurement(candidate.config, Outcome.NO_ERROR, (seconds,), run_time=spent)

@@ -282,7 +282,7 @@ def test_the_time_adds_up(store: Store) -> None:
     assert math.isclose(sum(time[phase] for phase in PHASES), time["total"])
     assert all(time[phase] >= 0.0 for phase in PHASES)
     assert time["search"] > 0.0
-    assert time["run"] >= 0.9 * sum(m.run_time for m in stored(store)) > 0.0
+    assert time["run"] >= sum(m.run_time for m in stored(store)) - 1e-6 > 0.0
     (session,) = store.sessions("scripted")
     assert session.time_split == {phase: time[phase] for phase in PHASES}
 

@@ -70,14 +70,15 @@ class FunctionMeasurer(InlineMeasurer):
 
     def measure(self, candidate: Candidate) -> Measurement:
         config = candidate.config
-        start = time.perf_counter()
         with self.spending(Activity.RUN):
+            start = time.perf_counter()
             outcome, seconds, message = self._call(config)
+            spent = time.perf_counter() - start
         return Measurement(
             config=config,
             outcome=outcome,
             run_seconds=seconds,
-            run_time=time.perf_counter() - start,
+            run_time=spent,
             message=message,
         )
 

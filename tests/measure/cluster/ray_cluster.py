@@ -108,7 +108,10 @@ def ray_cluster() -> Iterator[RayCluster]:
             import ray
 
             ray.shutdown()  # a process whose connection breaks is ended by Ray
-            for process in set(_descendants()) - before:
+            left = list(set(_descendants()) - before)
+            for process in left:
                 with contextlib.suppress(psutil.NoSuchProcess):
                     process.kill()
-            shutil.rmtree(folder)
+            psutil.wait_procs(left, timeout=10.0)
+            # What those had started writes there until it notices that they are gone.
+            shutil.rmtree(folder, ignore_errors=True)

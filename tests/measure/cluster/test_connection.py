@@ -38,7 +38,10 @@ def test_a_node_that_asks_for_a_token(
     environment = {**os.environ, "PYTHONHOME": sys.base_prefix, "RAY_AUTH_MODE": mode}
     with subprocess.Popen(words, stdin=subprocess.PIPE, env=environment) as process:
         try:
-            eventually(lambda: psutil.Process(process.pid).name() == name, "it has started")
+            started = psutil.Process(process.pid)
+            # Its name is there before its environment is.
+            eventually(lambda: started.environ().get("RAY_AUTH_MODE") == mode, "it has started")
+            assert started.name() == name
             assert asks_for_token(PORT + asked) == asks
             assert process.poll() is None
         finally:

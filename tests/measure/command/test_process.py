@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -60,7 +61,8 @@ def test_build_stages_share_their_time(tmp_path: Path) -> None:
 
 
 def test_a_run_that_hangs(tmp_path: Path) -> None:
-    measurement = measure(tmp_path, "true && sleep 60", settings=SHORT)
+    settings = replace(SHORT, build_timeout=PATIENCE)
+    measurement = measure(tmp_path, "true && sleep 60", settings=settings)
     assert measurement.outcome is Outcome.RUN_TIMEOUT
     assert measurement.message == "the run took longer than 0.3 s"
     assert 0.3 <= measurement.run_time < 30.0
@@ -112,7 +114,7 @@ from tunesmith.problem import MeasureSettings
 from tunesmith.space import Config, Ordinal, Space
 from tunesmith.testing.trials import candidates
 
-trial = 'sh -c "echo $$ > pids; sleep {n} & echo $! >> pids; mv pids ready; wait"'
+trial = 'sh -c "echo $$ > pids; sleep {n} & echo $! >> pids; mv pids ready{n}; wait"'
 problem = CommandProblem(Space([Ordinal("n", (0, 600))]), trial)
 measurer = problem.measurer(MeasureSettings(run_timeout=600.0, repeats=1))
 measurer.submit(candidates([Config({"n": 0}), Config({"n": 600})]))
@@ -124,7 +126,6 @@ if sys.argv[1] == "fork":
         os._exit(0)
     with open("fork", "w") as file:
         print(fork, file=file)
-os.remove("ready")
 measurer.collect(0.0)
 """
 
@@ -144,7 +145,7 @@ def test_commands_die_with_the_tuning_process(
         stderr=subprocess.DEVNULL,
     )
     try:
-        pids = wait_for(lambda: running_pair(tmp_path / "ready"), PATIENCE)
+        pids = wait_for(lambda: running_pair(tmp_path / "ready600"), PATIENCE)
         process.send_signal(number)
         process.wait(timeout=PATIENCE)
         assert wait_for(lambda: not any(map(is_running, pids)), 60.0)
@@ -161,7 +162,7 @@ def running_pair(path: Path) -> list[int]:
     """The processes of a trial that hangs: the shell and what it waits for."""
     try:
         pids = list(map(int, path.read_text().split()))
-    except FileNotFoundError:  # Not written yet, or removed: it was of the trial that ended.
+    except FileNotFoundError:
         return []
     return pids if len(pids) == 2 and all(map(is_running, pids)) else []
 

@@ -98,24 +98,27 @@ def test_the_last_device_that_dies_ends_the_run_and_keeps_what_was_measured(
     tracker: Started,
 ) -> None:
     told, submitted = Told(), healthy(3)
-    with devices.device(tracker) as doomed, measurer_of(tracker, told, patience=1.0) as measurer:
+    with devices.device(tracker) as doomed, measurer_of(tracker, told, patience=5.0) as measurer:
         measurer.submit(submitted)
         assert_all_measured(collect_all(measurer), submitted)
+        measurer.submit(candidates([config("hang_run")]))
+        while not measurer._running:
+            measurer._pump(1.0)
         doomed.kill()
         measurer.submit(healthy(2))
         with pytest.raises(TunesmithError) as caught:
             collect_all(measurer)
         expected = f"cannot measure: no device of the key 'local' is left at {tracker.address}"
         assert str(caught.value) == expected
-        told.wait_for("no device is left to this run: waiting 1 s for one")
+        told.wait_for("no device is left to this run: waiting 5 s for one")
 
 
 @pytest.mark.alone
 def test_a_device_that_hangs_is_lost_and_its_trial_runs_elsewhere(tracker: Started) -> None:
     told, submitted = Told(), healthy(6)
-    settings = replace(SETTINGS, run_timeout=1.0)
+    settings = replace(SETTINGS, run_timeout=2.0)
     with devices.device(tracker) as stuck:
-        with measurer_of(tracker, told, patience=10.0, settings=settings) as measurer:
+        with measurer_of(tracker, told, patience=20.0, settings=settings) as measurer:
             measurer.submit(submitted)
             eventually(lambda: stuck.serves, "the device works")
             stuck.kill(number=signal.SIGSTOP)
@@ -203,14 +206,17 @@ def test_a_device_a_hundred_times_slower(tracker: Started) -> None:
 
 def test_two_hosts_take_turns(tracker: Started) -> None:
     first_told, second_told, submitted = Told(), Told(), healthy(4)
-    with devices.device(tracker) as device, measurer_of(tracker, first_told) as first:
-        first.submit(submitted)
-        eventually(lambda: device.serves, "the first host has the device")
-        with measurer_of(tracker, second_told) as second:
-            assert second_told == ["all devices of 'local' are in use (1): waiting for one"]
-            second.submit(submitted)
-            assert_all_measured(collect_all(first), submitted)
-            assert_all_measured(collect_all(second), submitted)
+    with devices.device(tracker) as device:
+        with Tracker(Address("127.0.0.1", tracker.port)) as line:
+            eventually(lambda: line.free("local") == 1, "the device is offered")
+        with measurer_of(tracker, first_told) as first:
+            first.submit(submitted)
+            eventually(lambda: device.serves, "the first host has the device")
+            with measurer_of(tracker, second_told) as second:
+                assert second_told == ["all devices of 'local' are in use (1): waiting for one"]
+                second.submit(submitted)
+                assert_all_measured(collect_all(first), submitted)
+                assert_all_measured(collect_all(second), submitted)
     assert first_told == []
 
 

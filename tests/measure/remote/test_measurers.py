@@ -10,6 +10,7 @@ import pytest
 
 from tests.measure.local.faulty_sketch import FaultySketch
 from tests.measure.remote import devices
+from tests.measure.remote.aarch64 import needs_linker
 from tests.measure.remote.devices import Started, needs_tracker
 from tunesmith.errors import UsageError
 from tunesmith.machine import fingerprint, this_machine
@@ -75,7 +76,7 @@ def test_gpus_are_refused(measurers: RpcMeasurers) -> None:
         measurers.measurer(job_for(Target("cuda", arch="sm_90")))
 
 
-@pytest.mark.parametrize("length", [0, 32])
+@pytest.mark.parametrize("length", [0, pytest.param(32, marks=needs_linker)])
 def test_vectors_that_are_longer_than_the_devices_are_refused(
     length: int, tracker: Started
 ) -> None:

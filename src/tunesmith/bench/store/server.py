@@ -60,9 +60,10 @@ def own_server(*options: str) -> Iterator[Server]:
     with tempfile.TemporaryDirectory(prefix="tunesmith-pg-", ignore_cleanup_errors=True) as folder:
         if user is not None:
             shutil.chown(folder, user)
-        data, log, port = f"{folder}/data", Path(folder) / "log", _free_port()
+        data, log = f"{folder}/data", Path(folder) / "log"
         made = ["-U", "tunesmith", "-A", "trust", "--no-sync", "--no-locale", "-E", "UTF8"]
         _run([initdb, "-D", data, *made], user)
+        port = _free_port()  # after what takes long: others may take it
         given = f"-p {port} -c listen_addresses=127.0.0.1 -k {folder} {' '.join(options)}"
         steer = [control, "-D", data, "-w", "-t", "300", "-l", str(log), "-o", given]
         version = _run([control, "--version"], user).split(") ")[-1].split()[0]

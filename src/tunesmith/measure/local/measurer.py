@@ -258,17 +258,21 @@ class LocalMeasurer:
                 self._clock.change(Activity(message["activity"]), message["at"])
             case "building":
                 self._building.add(message["id"])
+                self._running = self._still_running()
             case "running":
                 self._building.discard(message["id"])
-                # On a processor nothing else runs then.
-                others = self._running if self._runs_beside_builds else set()
-                self._running = others | {message["id"]}
+                self._running = self._still_running() | {message["id"]}
             case "measured":
                 self._server_exits = 0
                 self._building.discard(message["id"])
                 self._running.discard(message["id"])
                 if message["id"] in self._requests:  # it may have been cancelled
                     self._settle(message["id"], message)
+
+    def _still_running(self) -> set[int]:
+        """The trials that ran and may still run when another begins to build or to run: none on a
+        processor, where a run is alone; what came of it may be told later."""
+        return self._running if self._runs_beside_builds else set()
 
     def _replace_server(self, server: ServerProcess) -> None:
         """The server has died or hangs: blame the trial that ran, and start another server."""

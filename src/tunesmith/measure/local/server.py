@@ -160,10 +160,11 @@ class Server:
     # -- trials ----------------------------------------------------------------------------------
 
     def _start_trial(self, kind: type[T], request: Request) -> T:
+        # First, for whose fault it is if the build ends this process.
+        self._tell("building", id=request.id)
         trial = kind(request, self._prepared, self._own_memory)
         self._watch(trial.channel, partial(self._hear, trial))
         self._watch(trial.handle, partial(self._on_exit, trial))
-        self._tell("building", id=request.id)
         reached("server: a build begins")
         return trial
 
