@@ -9,6 +9,7 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from sqlalchemy import select, update
 
@@ -78,8 +79,19 @@ def test_a_run_that_is_killed_gives_its_configs_back(
     size = 12
     words = ["tune-command", write_spec(tmp_path, program=_SLOW, size=size), "--store", location]
     killed = Process.start([*words, "--json", "--tuner", "grid"])
+
+    def stands_with_a_claim() -> bool:
+        """Between two trials it has none: it is looked at while it stands still."""
+        killed.process.send_signal(signal.SIGSTOP)
+        status = psutil.Process(killed.process.pid).status
+        eventually(lambda: status() == psutil.STATUS_STOPPED, "it stands still")
+        found = trials(database).total() > 1 and claimed(database) != set()
+        if not found:
+            killed.process.send_signal(signal.SIGCONT)
+        return found
+
     with killed.cleaned_up():
-        eventually(lambda: trials(database).total() > 1 and claimed(database) != set(), "claims")
+        eventually(stands_with_a_claim, "claims")
         killed.process.send_signal(signal.SIGKILL)
         killed.process.wait()
         eventually(lambda: not killed.family(), "all its processes have ended")

@@ -229,10 +229,11 @@ class TuningRun:
             self.shared += len(measurements)
 
     def _learn(self, measurements: Sequence[Measurement]) -> None:
-        with self.clock.thinking():
-            self.search.observe(measurements)
+        # First what takes no time: Ctrl-C may come while the search learns.
         for measurement in measurements:
             self.incumbents.count(measurement)
+        with self.clock.thinking():
+            self.search.observe(measurements)
         if self.sharing is not None:
             self.sharing.measured(measurements)
 

@@ -80,7 +80,7 @@ def test_what_does_not_exist_is_refused(
 def test_all_parts(tmp_path: Path) -> None:
     for seconds in (36, 144):  # on busy cores the first may not do for all
         ran = bench(tmp_path, *SMALL, "--seconds", seconds, "--pairs", 3, gpus=1)
-        if "no time was left" not in ran.err:
+        if ran.code == 0 and "no time was left" not in ran.err:
             break
     assert ran.code == 0, ran.err
     found = figures(tmp_path)
@@ -118,11 +118,15 @@ def test_what_was_measured_outlives_the_run(tmp_path: Path) -> None:
     with process.cleaned_up():
         eventually(written.exists, "a row is written")
         process.process.kill()
-    assert [row["workload"] for row in figures(tmp_path)["rows"]] == [PRODUCT]
-    ran = bench(
-        tmp_path, "--only", "recording", "--recorded", LAYER, "--seconds", 14, "--json", gpus=1
-    )
-    assert [row["workload"] for row in ran.json["rows"]] == [PRODUCT]
+    # On busy cores the next one may be there as well, for which no time was left.
+    kept = [row["workload"] for row in figures(tmp_path)["rows"]]
+    assert kept in ([PRODUCT], [PRODUCT, other])
+    again = ("--only", "recording", "--recorded", LAYER, "--json")
+    for seconds in (14, 56):
+        ran = bench(tmp_path, *again, "--seconds", seconds, gpus=1)
+        if ran.code == 0:
+            break
+    assert [row["workload"] for row in ran.json["rows"]] == kept
     assert ran.json["recording"]["configs"] > 0
 
 

@@ -15,6 +15,7 @@ from tests.cli.command import Process, eventually, trials_in, tunesmith
 from tests.cli.conftest import Command
 from tests.dashboard.browser import browser
 from tests.dashboard.samples import write_store
+from tests.patience import PATIENCE
 from tunesmith.reports import format as fmt
 
 pytest.importorskip("dash", reason="the extra 'dashboard' is not installed")
@@ -36,33 +37,24 @@ def dashboard(store: Path, *words: object) -> Iterator[tuple[Process, str]]:
 
 @pytest.mark.slow
 def test_a_run_is_followed_to_its_end(store: Path, tmp_path: Path) -> None:
-    tune = Process.start(
-        ["tune", *MATMUL.split(), "--tuner", "random", "--trials", 60, "--store", store]
-    )
+    words = (*MATMUL.split(), "--tuner", "random", "--seconds", PATIENCE, "--store", store)
+    tune = Process.start(["tune", *words, "--json"])
     with tune.cleaned_up():
         eventually(lambda: trials_in(store) >= 2, "two trials")
         with dashboard(store) as (_, address), browser(tmp_path) as page:
             page.open(address)
             page.until("document.querySelector('#run-table .live') !== null")
             page.click("#run-table tbody a")
-            shown = page.until(
-                "document.querySelector('#task-cards li:nth-of-type(4) strong')?.innerText"
-            )
-            assert int(shown) < 60
-            card = "document.querySelector('#task-cards strong').innerText"
-            first = page.value(card)
-            page.until(f"{card} !== '{first}'")
-            ended = tune.wait()
-            assert ended.code == 0, ended.err
-            trials = trials_in(store)
-            page.until(
-                "document.querySelector('#task-cards li:nth-of-type(4) strong').innerText === "
-                f"'{trials}'"
-            )
+            count = "document.querySelector('#task-cards li:nth-of-type(4) strong')?.innerText"
+            shown = page.until(count)
+            page.until(f"Number({count}) > {shown}")
+            tune.interrupt()
+            assert tune.wait().json["stopped"] == "interrupted"
+            page.until(f"{count} === '{trials_in(store)}'")
             page.until("document.querySelector('#task-runs .live') === null")
             best = tunesmith("best", *MATMUL.split(), "--store", store, "--json").json
             assert page.log == []
-            found = page.value(card)
+            found = page.value("document.querySelector('#task-cards strong').innerText")
     assert found == fmt.seconds(best["best"]["seconds"])
 
 

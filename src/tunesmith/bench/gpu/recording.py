@@ -55,11 +55,11 @@ class SpaceSample:
         if recording.result.failure:
             raise StoreError(recording.result.failure)
         count = len(recording.trials)
-        if not count:
-            raise TunesmithError(f"no config was measured in {seconds:.0f} s")
+        valid = [measurement.seconds for measurement, _ in recording.trials if measurement.valid]
+        if not valid:
+            raise TunesmithError(f"{count} configs were measured in {seconds:.0f} s, none is valid")
         sampled = replace(recording, planned=count, sample=count)
         write_recording(output, sampled)
-        valid = [measurement.seconds for measurement, _ in sampled.trials if measurement.valid]
         return {
             "layer": self.layer,
             "operator": self.operator.to_json(),

@@ -63,10 +63,10 @@ def own_server(*options: str) -> Iterator[Server]:
         data, log = f"{folder}/data", Path(folder) / "log"
         made = ["-U", "tunesmith", "-A", "trust", "--no-sync", "--no-locale", "-E", "UTF8"]
         _run([initdb, "-D", data, *made], user)
-        port = _free_port()  # after what takes long: others may take it
+        version = _run([control, "--version"], user).split(") ")[-1].split()[0]
+        port = _free_port()  # after all that takes long: others may take it
         given = f"-p {port} -c listen_addresses=127.0.0.1 -k {folder} {' '.join(options)}"
         steer = [control, "-D", data, "-w", "-t", "300", "-l", str(log), "-o", given]
-        version = _run([control, "--version"], user).split(") ")[-1].split()[0]
         server = Server(f"postgresql://tunesmith@127.0.0.1:{port}/", version, steer, user, log)
         _run([*steer, "start"], user)
         try:
