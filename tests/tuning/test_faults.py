@@ -15,6 +15,7 @@ from tunesmith.budget import Budget, Stop
 from tunesmith.errors import StoreError, TunesmithError, UsageError
 from tunesmith.measurement import LONGEST_PHASE, Measurement, Outcome
 from tunesmith.store import Record, Store, open_store
+from tunesmith.tuning.branches import Branches
 from tunesmith.tuning.tune import tune
 
 FULL = "its disk is full: free some space"
@@ -177,6 +178,22 @@ def test_an_interrupt_while_a_trial_is_stored(
     assert list(path.parent.glob("*.jsonl")) == []
     assert tune(problem, "grid", store=store).resumed == 3
     assert list(map(number, problem.log)) == [1, 2, 3, 4, 5, 6]
+
+
+def test_an_interrupt_while_the_search_learns(
+    monkeypatch: pytest.MonkeyPatch, store: Store
+) -> None:
+    """The trials that it learns from are stored already."""
+    observe, interrupts = Branches.observe, failing_at(3, KeyboardInterrupt())
+
+    def interrupted(self: Branches, measurements: Sequence[Measurement]) -> None:
+        interrupts(store.count("scripted"))
+        observe(self, measurements)
+
+    monkeypatch.setattr(Branches, "observe", interrupted)
+    result = tune(Scripted(), "grid", store=store)
+    assert (result.stopped, result.trials) == (Stop.INTERRUPTED, 3)
+    assert trials_of(stored(store)) == [1, 2, 3]
 
 
 @pytest.mark.parametrize(

@@ -157,6 +157,14 @@ def test_a_death_after_a_cancelled_run_is_nobody_elses_fault() -> None:
     }
 
 
+def test_when_a_build_begins_no_program_runs_any_more() -> None:
+    """Its result may come later; if the build ends the server, it is not the program's fault."""
+    with LocalMeasurer(JOB) as measurer:
+        measurer._hear({"kind": "running", "id": 0})
+        measurer._hear({"kind": "building", "id": 1})
+        assert (measurer._running, measurer._building) == (set(), {1})
+
+
 # -- what a measurer is told ----------------------------------------------------------------------
 
 
