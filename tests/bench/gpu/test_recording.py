@@ -18,9 +18,9 @@ from tunesmith.store import open_store
 from tunesmith.target import Target
 
 
-@pytest.mark.parametrize("count", [0, 3])
+@pytest.mark.parametrize(("count", "found"), [(0, "0 configs"), (1, "1 config"), (3, "3 configs")])
 def test_nothing_valid_is_not_a_recording(
-    count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    count: int, found: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sample = SpaceSample(
         "a product", matmul(m=8, n=8, k=8), "cuda_gemm_424", Target("cuda", arch="sm_90"), 0
@@ -28,7 +28,7 @@ def test_nothing_valid_is_not_a_recording(
     failed = Measurement(Config({"n": 1}), Outcome.BUILD_TIMEOUT), datetime.now(UTC)
     recorded = SimpleNamespace(trials=[failed] * count, result=SimpleNamespace(failure=""))
     monkeypatch.setattr(recording, "record", lambda *_, **__: recorded)
-    told = f"{count} configs were measured in 14 s, none is valid"
+    told = f"^{found} in 14 s, and none that is valid$"
     with open_store("sqlite://") as store, pytest.raises(TunesmithError, match=told):
         sample.write(tmp_path, store, 14.0, lambda _: None)
     assert not (tmp_path / FOLDER / FILE).exists()

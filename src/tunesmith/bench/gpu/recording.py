@@ -14,6 +14,7 @@ from tunesmith.measure.task.problem import TaskProblem
 from tunesmith.operators import Operator
 from tunesmith.problem import MeasureSettings
 from tunesmith.progress import Progress
+from tunesmith.reports import format as fmt
 from tunesmith.store import Store
 from tunesmith.target import Target
 from tunesmith.task import Task
@@ -57,7 +58,8 @@ class SpaceSample:
         count = len(recording.trials)
         valid = [measurement.seconds for measurement, _ in recording.trials if measurement.valid]
         if not valid:
-            raise TunesmithError(f"{count} configs were measured in {seconds:.0f} s, none is valid")
+            measured = fmt.counted(count, "config")
+            raise TunesmithError(f"{measured} in {seconds:.0f} s, and none that is valid")
         sampled = replace(recording, planned=count, sample=count)
         write_recording(output, sampled)
         return {
