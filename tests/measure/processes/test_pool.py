@@ -7,9 +7,12 @@ import resource
 import signal
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
+import psutil
 import pytest
 
+from tests.cli.command import eventually
 from tests.patience import PATIENCE
 from tunesmith.measure.processes.pool import FailedCall, WorkerPool
 
@@ -31,6 +34,10 @@ def ends(how: str) -> str:
 
 def pid_and_length(text: str) -> tuple[int, int]:
     return os.getpid(), len(text)
+
+
+def has_ended(pid: int) -> bool:
+    return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
 
 
 @pytest.fixture(autouse=True)
@@ -77,6 +84,19 @@ def test_what_was_given_up_is_no_answer_to_a_later_call() -> None:
         next(given_up)
         given_up.close()
         assert dict(pool.map(half, [(2,), (8,)])) == {0: 1, 1: 4}
+
+
+def test_workers_end_with_the_thread_that_started_them_and_are_replaced() -> None:
+    with WorkerPool(2, PATIENCE) as pool:
+        calls = [("a",), ("bb",)]
+        with ThreadPoolExecutor(1) as thread:
+            before = thread.submit(lambda: dict(pool.map(pid_and_length, calls))).result()
+        workers = {pid for pid, _ in before.values()}
+        assert len(workers) == 2
+        eventually(lambda: all(has_ended(pid) for pid in workers), "they end with their thread")
+        after = dict(pool.map(pid_and_length, calls))
+    assert [after[number][1] for number in range(2)] == [1, 2]
+    assert workers.isdisjoint(pid for pid, _ in after.values())
 
 
 def test_a_worker_beside_many_open_files() -> None:

@@ -75,6 +75,10 @@ class WorkerPool:
 
     def _assign(self, waiting: deque[tuple[int, str]]) -> None:
         """Give each idle worker a call; there are new workers as long as there are calls."""
+        # An idle worker may have been killed, or have ended with the thread that started it: that
+        # is no fault of the next call.
+        for worker in [each for each in self._workers if each.call is None and not each.alive]:
+            self._dismissed(worker, grace=0.0)
         while len(self._workers) < self._count and len(self._busy) + len(waiting) > len(
             self._workers
         ):
