@@ -37,7 +37,7 @@ def pid_and_length(text: str) -> tuple[int, int]:
 
 
 def has_ended(pid: int) -> bool:
-    return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    return bool(psutil.Process(pid).status() == psutil.STATUS_ZOMBIE)
 
 
 @pytest.fixture(autouse=True)
