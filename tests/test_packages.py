@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs.pages import ROOT
+from tests.git import plain_git
 from tests.patience import PATIENCE
 
 PACKAGE = ROOT / "src" / "tunesmith"
@@ -94,8 +95,7 @@ def test_the_version_is_that_of_a_tag(tmp_path: Path) -> None:
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
 
     def git(*words: str) -> None:
-        who = ["-c", "user.name=x", "-c", "user.email=x@example.org"]
-        run("git", *who, *words, folder=tmp_path)
+        run(*plain_git(), *words, folder=tmp_path)
 
     git("init", "--quiet")
     git("add", ".")

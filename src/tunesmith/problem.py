@@ -104,7 +104,7 @@ class Measurer(Protocol):
         ...
 
     def cancel(self) -> None:
-        """Give up all that is pending; nothing of it will be collected."""
+        """Give up what has not been measured yet. What has can still be collected."""
         ...
 
     def play_off(self, candidates: Sequence[Candidate], rounds: int) -> list[Measurement]:
@@ -132,7 +132,10 @@ class Measurer(Protocol):
         ...
 
     def close(self) -> None:
-        """Stop all work and leave no process behind. Safe to call twice."""
+        """Stop all work and leave no process behind. Safe to call twice.
+
+        As after ``cancel``, what has been measured can still be collected.
+        """
         ...
 
 

@@ -10,10 +10,19 @@ from typing import Any
 
 import pytest
 
-from tests.scripted import Scripted, config, failing_at, number, stored, trials_of
+from tests.scripted import (
+    Scripted,
+    ScriptedMeasurer,
+    config,
+    failing_at,
+    number,
+    stored,
+    trials_of,
+)
 from tunesmith.budget import Budget, Stop
 from tunesmith.errors import StoreError, TunesmithError, UsageError
-from tunesmith.measurement import LONGEST_PHASE, Measurement, Outcome
+from tunesmith.measurement import LONGEST_PHASE, Candidate, Measurement, Outcome
+from tunesmith.problem import MeasurerLostError, MeasureSettings
 from tunesmith.store import Record, Store, open_store
 from tunesmith.tuning.branches import Branches
 from tunesmith.tuning.tune import tune
@@ -194,6 +203,95 @@ def test_an_interrupt_while_the_search_learns(
     result = tune(Scripted(), "grid", store=store)
     assert (result.stopped, result.trials) == (Stop.INTERRUPTED, 3)
     assert trials_of(stored(store)) == [1, 2, 3]
+
+
+# -- what has ended when the run does
+
+
+class Elsewhere(ScriptedMeasurer):
+    """What is submitted is measured at once, and collected up to ``burst`` at a time."""
+
+    def __init__(self, problem: Scripted) -> None:
+        super().__init__(problem)
+        self._ended: list[Measurement] = []
+
+    @property
+    def pending(self) -> int:
+        return len(self._ended)
+
+    def submit(self, candidates: Sequence[Candidate], best: float = math.inf) -> None:
+        super().submit(candidates, best)
+        while self._queue:
+            self._ended.append(self._measured(self._queue.popleft()))
+
+    def collect(self, timeout: float) -> list[Measurement]:
+        self._problem.between(len(self._problem.log))
+        count = self._problem.burst if timeout else len(self._ended)
+        found, self._ended = self._ended[:count], self._ended[count:]
+        return found
+
+
+class MeasuredElsewhere(Scripted):
+    def measurer(self, settings: MeasureSettings) -> ScriptedMeasurer:
+        return Elsewhere(self)
+
+
+@pytest.mark.parametrize(
+    ("error", "stopped"),
+    [(KeyboardInterrupt(), Stop.INTERRUPTED), (MeasurerLostError("gone"), Stop.LOST)],
+)
+def test_what_has_ended_counts_where_a_run_is_ended(
+    store: Store, error: BaseException, stopped: Stop
+) -> None:
+    problem = MeasuredElsewhere(batch=4, burst=2, between=failing_at(6, error))
+    result = tune(problem, "grid", store=store)
+    assert (result.stopped, result.trials) == (stopped, 6)
+    assert trials_of(stored(store)) == [1, 2, 3, 4, 5, 6]
+
+
+@pytest.mark.parametrize("error", [TunesmithError("its process dies"), SystemExit(143)])
+def test_what_has_ended_is_stored_where_a_run_breaks_down(
+    store: Store, error: BaseException
+) -> None:
+    problem = MeasuredElsewhere(batch=4, burst=2, between=failing_at(6, error))
+    with pytest.raises(type(error)):
+        tune(problem, "grid", store=store)
+    assert trials_of(stored(store)) == [1, 2, 3, 4, 5, 6]
+
+
+def test_what_has_ended_counts_where_the_budget_is_used_up(store: Store) -> None:
+    problem = MeasuredElsewhere(batch=4, burst=2)
+    result = tune(problem, "grid", Budget(target_seconds=1.0), store=store)
+    assert (result.stopped, result.trials) == (Stop.TARGET, 4)
+    assert trials_of(stored(store)) == [1, 2, 3, 4]
+
+
+def test_what_has_ended_is_in_a_file_where_the_store_fails_then(
+    monkeypatch: pytest.MonkeyPatch, store: Store
+) -> None:
+    for method in ("add", "merge"):
+        breaking(monkeypatch, store, method, StoreError(FULL), calls=1 if method == "add" else 0)
+    problem = MeasuredElsewhere(batch=4, burst=2, between=failing_at(6, KeyboardInterrupt()))
+    result = tune(problem, "grid", store=store)
+    assert (result.failure, result.trials) == (FULL, 6)
+    assert result.rescued is not None
+    assert len(result.rescued.read_text().splitlines()) >= 4
+
+
+def test_what_was_being_stored_is_not_lost_by_what_comes_after_it(
+    monkeypatch: pytest.MonkeyPatch, store: Store
+) -> None:
+    add, calls = store.add, iter(range(10))
+
+    def interrupted(records: Sequence[Record]) -> None:
+        if next(calls) == 1:
+            raise KeyboardInterrupt
+        add(records)
+
+    monkeypatch.setattr(store, "add", interrupted)
+    result = tune(MeasuredElsewhere(batch=4, burst=2), "grid", store=store)
+    assert (result.stopped, result.trials) == (Stop.INTERRUPTED, 6)
+    assert sorted(trials_of(stored(store))) == [1, 2, 3, 4, 5, 6]
 
 
 @pytest.mark.parametrize(

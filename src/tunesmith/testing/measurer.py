@@ -57,6 +57,7 @@ class MeasurerConformance(ABC):
     @pytest.fixture
     def measurer(self, shared: Measurer) -> Measurer:
         shared.cancel()
+        shared.collect(0.0)
         return shared
 
     def collect_all(self, measurer: Measurer) -> list[Measurement]:

@@ -31,11 +31,13 @@ class Recorder:
     def save(self, measurements: Sequence[Measurement], *, play_off: bool = False) -> None:
         """Store measurements of candidates in one transaction.
 
-        Raises ``StoreError``; they are kept then.
+        Raises ``StoreError``; they are kept then, beside what was not saved before.
         """
-        self._unsaved = [self._record(measurement, play_off) for measurement in measurements]
-        self._store.add(self._unsaved)
-        self._unsaved = []
+        before = self._unsaved
+        records = [self._record(measurement, play_off) for measurement in measurements]
+        self._unsaved = [*before, *records]
+        self._store.add(records)
+        self._unsaved = before
 
     def _record(self, measurement: Measurement, play_off: bool) -> Record:
         return self.by_sketch[measurement.sketch].record(measurement, play_off=play_off)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
@@ -12,10 +11,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from tunesmith.budget import Budget, Stop
-from tunesmith.errors import StoreError
+from tunesmith.errors import StoreError, TunesmithError
 from tunesmith.measure.milestones import reached
 from tunesmith.measure.processes.interrupts import uninterrupted
-from tunesmith.measurement import Candidate, Measurement, Outcome
+from tunesmith.measurement import Candidate, Measurement
 from tunesmith.problem import Measurable, Measurer, MeasurerLostError
 from tunesmith.progress import PHASES, Progress
 from tunesmith.transfer.model import GlobalModel
@@ -29,6 +28,7 @@ from tunesmith.tuning.deadline import Deadline
 from tunesmith.tuning.incumbents import Incumbents
 from tunesmith.tuning.recorder import Recorder
 from tunesmith.tuning.result import Found, Result, SketchTrials
+from tunesmith.tuning.run_progress import progress_of
 from tunesmith.tuning.sharing import Sharing
 
 if TYPE_CHECKING:
@@ -98,11 +98,13 @@ class TuningRun:
         with contextlib.ExitStack() as shield:
             try:
                 with contextlib.closing(self.measurer):
-                    stop = self._measure(recorder, prior=prior)
-                    shield.enter_context(uninterrupted())
+                    try:
+                        stop = self._measure(recorder, prior=prior)
+                    finally:
+                        shield.enter_context(uninterrupted())
+                        self._keep_rest(recorder)
                     split = self.clock.split()
             except BaseException as error:
-                shield.enter_context(uninterrupted())
                 ended = Stop.FAILED if isinstance(error, Exception) else Stop.TERMINATED
                 recorder.close(ended, {})
                 raise
@@ -130,7 +132,7 @@ class TuningRun:
                     self.incumbents.liked = self.search.favourite
                 reached("estimates")
             stop = self._loop(recorder)
-            self.measurer.cancel()
+            self._end_trials(recorder)
             self._hear(at_once=True)
             self._play_off(recorder)
         except KeyboardInterrupt:
@@ -181,12 +183,30 @@ class TuningRun:
                     return Stop.EXHAUSTED
                 time.sleep(self.deadline.time_to_wait())
             else:
-                self._collect(recorder)
+                self._collect(recorder, self.deadline.time_to_wait())
             with self.clock.bookkeeping():
                 self._tell()
 
-    def _collect(self, recorder: Recorder) -> None:
-        collected = self.measurer.collect(self.deadline.time_to_wait())
+    def _end_trials(self, recorder: Recorder) -> None:
+        """Give up those that have not ended, and take in those that have."""
+        try:
+            self.measurer.cancel()
+        finally:
+            if self.measurer.pending:
+                self._collect(recorder, 0.0)
+
+    def _keep_rest(self, recorder: Recorder) -> None:
+        """``_end_trials``, where that was not come to: what is measured counts, whatever ends the
+        run, and whatever else fails then."""
+        try:
+            self._end_trials(recorder)
+        except StoreError as error:
+            recorder.failure = recorder.failure or str(error)
+        except TunesmithError:
+            _LOGGER.debug("tunesmith: nothing more to collect", exc_info=True)
+
+    def _collect(self, recorder: Recorder, timeout: float) -> None:
+        collected = self.measurer.collect(timeout)
         measurements = checked(collected)
         if measurements:
             try:
@@ -251,25 +271,9 @@ class TuningRun:
     # -- what others are told --------------------------------------------------------------------
 
     def _tell(self) -> None:
-        if self.progress is None:
-            return
-        spent, incumbents = self.clock.split(), self.incumbents
-        best = next(iter(incumbents.finalists), None)
-        self.progress(
-            Progress(
-                trials=incumbents.trials,
-                valid=incumbents.outcomes[Outcome.NO_ERROR],
-                outcomes=dict(incumbents.outcomes),
-                best_seconds=None
-                if math.isinf(incumbents.best_seconds)
-                else incumbents.best_seconds,
-                default_seconds=_seconds(incumbents.default),
-                time={phase: spent[phase] for phase in PHASES},
-                elapsed=spent["total"],
-                sketches=self.search.trials,
-                best_sketch="" if best is None else best.sketch,
-            )
-        )
+        if self.progress is not None:
+            split = self.clock.split()
+            self.progress(progress_of(self.incumbents, self.search.trials, split))
 
     def _finish(self, recorder: Recorder, stop: Stop, split: dict[str, float]) -> Result:
         rescued = recorder.close(stop, {phase: split[phase] for phase in PHASES})
@@ -303,7 +307,3 @@ class TuningRun:
 
     def _found(self, measurement: Measurement) -> Found:
         return Found(self.search.branch_of(measurement.sketch).problem, measurement)
-
-
-def _seconds(measurement: Measurement | None) -> float | None:
-    return measurement.seconds if measurement is not None and measurement.valid else None

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.bench.operators.rows import ORIGIN
+from tests.git import plain_git
 from tunesmith.bench.pages import provenance
 from tunesmith.bench.pages.provenance import is_origin, origin_now, own_version, span
 from tunesmith.store import library_versions
@@ -28,9 +29,8 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def git(folder: Path, *words: str) -> str:
-    who = ["-c", "user.name=x", "-c", "user.email=x@example.org"]
     ran = subprocess.run(
-        ["git", *who, *words], cwd=folder, check=True, capture_output=True, text=True
+        [*plain_git(), *words], cwd=folder, check=True, capture_output=True, text=True
     )
     return ran.stdout.strip()
 

@@ -121,6 +121,7 @@ def test_what_is_cancelled_does_not_keep_a_play_off_from_its_gpu(measurer: Local
     measurer.submit(candidates(others))
     measurer.collect(60.0)
     measurer.cancel()
+    measurer.collect(0.0)  # what has ended is not cancelled
     (figure,) = measurer.play_off(candidates([good]), 2)
     assert len(figure.run_seconds) == 2
     assert measurer.pending == 0

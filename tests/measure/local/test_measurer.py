@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import socket
+from collections.abc import Callable
 from pathlib import Path
 
 import psutil
 import pytest
 
+from tests.cli.command import eventually
 from tests.measure.local.faulty_sketch import FaultySketch, config
 from tunesmith.errors import TunesmithError, UsageError
 from tunesmith.measure.local import measurer as local_module
@@ -89,6 +93,47 @@ def test_an_operator_that_the_sketch_does_not_support() -> None:
         measurer.submit(candidates([config("none")]))
         with pytest.raises(TunesmithError, match=r"'faulty' cannot schedule conv2d\("):
             measurer.collect(60.0)
+
+
+# -- what has ended when the measurer does --------------------------------------------------------
+
+
+def told(measurer: LocalMeasurer, kind: str) -> bool:
+    """Whether the server has said this, which the measurer has not taken in."""
+    server = measurer._server
+    assert server is not None
+    words = server._channel._socket
+    with contextlib.suppress(BlockingIOError):
+        return f'"kind":"{kind}"'.encode() in words.recv(1 << 20, socket.MSG_PEEK)
+    return False
+
+
+@pytest.mark.parametrize("end", [LocalMeasurer.cancel, LocalMeasurer.close])
+def test_what_was_measured_can_still_be_collected(end: Callable[[LocalMeasurer], None]) -> None:
+    with LocalMeasurer(JOB) as measurer:
+        measurer.submit(candidates([config("none"), config("hang_build")]))
+        eventually(lambda: told(measurer, "measured"), "one is measured")
+        end(measurer)
+        assert measurer.pending == 1
+        (measurement,) = measurer.collect(0.0)
+        assert measurement.valid and measurement.config == config("none")
+        assert (measurer.pending, measurer.collect(0.0)) == (0, [])
+
+
+def test_what_was_measured_can_be_collected_where_measuring_breaks_down(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(local_module, "_SERVER_EXITS", 1)
+    with LocalMeasurer(JOB) as measurer:
+        measurer.submit(candidates([config("none")]))
+        while not measurer._finished:
+            measurer._pump(60.0)
+        measurer.submit(candidates([config("kill_worker")]))
+        with pytest.raises(TunesmithError, match="cannot measure"):
+            while True:
+                measurer._pump(60.0)
+        assert [it.config for it in measurer.collect(0.0)] == [config("none")]
+        assert measurer.pending == 0
 
 
 # -- servers that die -----------------------------------------------------------------------------

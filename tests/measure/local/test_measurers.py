@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import math
 import time
+from dataclasses import asdict, replace
 
 import psutil
 import pytest
 
+from tests.cli.command import eventually
 from tests.measure.local.faulty_sketch import FaultySketch, config
+from tests.patience import PATIENCE
 from tunesmith.errors import TunesmithError
 from tunesmith.measure.local.measurer import LocalMeasurer
 from tunesmith.measure.local.measurers import LocalMeasurers
+from tunesmith.measure.local.server_process import ServerProcess
 from tunesmith.measure.trial.job import Job
+from tunesmith.measure.trial.request import Request
 from tunesmith.measurement import Outcome
 from tunesmith.operators import matmul
 from tunesmith.problem import MeasureSettings
@@ -69,6 +75,41 @@ def test_a_server_measures_one_job_after_another() -> None:
                 measurer.submit(candidates([config("none"), config("wrong")]))
             assert servers() - before == {early}
     assert servers() == before
+
+
+def test_a_server_that_is_kept_gives_up_what_nobody_waits_for() -> None:
+    """Otherwise it would build and run beside whatever comes next."""
+    patient = replace(job(), settings=MeasureSettings(build_timeout=10 * PATIENCE))
+    before = servers()
+    with LocalMeasurers() as measurers:
+        with measurers.measurer(patient) as measurer:
+            assert measured(measurer) is Outcome.NO_ERROR
+            (kept,) = map(psutil.Process, servers() - before)
+            measurer.submit(candidates([config("spin_build")]))
+            eventually(lambda: bool(kept.children()), "it builds")
+        eventually(lambda: not kept.children(), "it gives the build up")
+
+
+def test_a_change_of_job_leaves_nothing_open() -> None:
+    """Trials of the job before are ended, and what connected the server to them is closed."""
+    before = servers()
+    server = ServerProcess()
+    (process,) = map(psutil.Process, servers() - before)
+    settings = MeasureSettings(workers=2, build_timeout=10 * PATIENCE)
+    try:
+        opened = []
+        for size in (16, 32, 16, 32):
+            server.prepare(replace(job(size), settings=settings))
+            for id, fault in enumerate(("spin_build", "none")):
+                request = asdict(Request(id, config(fault).to_json(), ""))
+                server.send({"kind": "measure", "requests": [request], "best": math.inf})
+            heard: list[str] = []
+            while "measured" not in heard:
+                heard += [message["kind"] for message in server.receive(PATIENCE)]
+            opened.append(process.num_fds())
+    finally:
+        server.stop(grace=0.0)
+    assert opened == [opened[0]] * 4
 
 
 def test_a_server_that_has_died_is_not_kept() -> None:

@@ -56,6 +56,19 @@ def test_a_device_that_was_ready_in_between_may_be_lost_again(pool: RemotePool) 
         pool._heard(worker(ready=True, ending=False))
 
 
+def test_the_client_hears_of_the_server_while_a_device_runs_for_long(
+    pool: RemotePool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[str] = []
+    monkeypatch.setattr(pool, "_tell", told.append)
+    monkeypatch.setattr(pool, "_told", -math.inf)
+    pool._workers = [worker(ready=True, ending=False, trial=object())]
+    assert pool.running
+    pool.check_starts()
+    pool.check_starts()  # a moment later it need not say so again
+    assert told == ["waiting"]
+
+
 def test_much_data_may_take_its_time() -> None:
     sending = worker()
     sending._take({"kind": "connecting", "address": "board:9"})

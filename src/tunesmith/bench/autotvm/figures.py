@@ -7,7 +7,7 @@ from typing import Any
 
 from tunesmith.bench.autotvm.lines import lines
 from tunesmith.bench.autotvm.parts import Part
-from tunesmith.bench.autotvm.two_for_one import two_for_one
+from tunesmith.bench.autotvm.two_for_one import TWICE, two_for_one, with_doubles
 from tunesmith.bench.compare.compare import Comparison
 from tunesmith.bench.compare.measured import EARLIER, TRIALS
 from tunesmith.bench.compare.recorded_task import TAUGHT
@@ -26,15 +26,18 @@ def part_figures(
     measured on, a row for each line, a ``cell`` for each line on each problem, ``crashes``,
     ``pictures``, the ``origin``, and ``earlier``, the runs that those which transfer learn from.
     ``two_for_one`` are the rows of lines and of those with two trials for one, after half of the
-    trials; empty for parts that are replayed, as they have such lines themselves, and for those on
-    transfer.
+    trials, which pictures have, too; empty for parts that are replayed, as they have such lines
+    themselves, and for those on transfer.
     Features of programs are ``without_estimates`` of the sketch, and thinking ``counts_programs``
     that are made: figures of old do not say so.
     """
     summary = summarise(results)
     limit = comparison.settings.trials or part.trials
+    doubles = part.measured and not part.sources
+    shown = summarise(with_doubles(results, limit)) if doubles else summary
+    ends = dict.fromkeys(TWICE.values(), limit // 2) if doubles else {}
     name = f"models-{part.name}.svg"
-    pictures = svg_texts({name: lambda: speed_trials_chart(summary)}) if results.traces else {}
+    pictures = svg_texts({name: lambda: speed_trials_chart(shown, ends)}) if results.traces else {}
     figures = {
         "part": part.name,
         "origin": results.origin(),
@@ -44,7 +47,7 @@ def part_figures(
         "problems": [problem.label for problem in summary.problems],
         "machines": {each.label: results.machine(each) for each in summary.problems},
         "lines": lines(summary, limit),
-        "two_for_one": two_for_one(results, limit) if part.measured and not part.sources else [],
+        "two_for_one": two_for_one(results, limit) if doubles else [],
         "cells": [cell.row() for cell in summary.cells if cell.traces],
         "crashes": summary.crashes,
         "pictures": list(pictures),

@@ -21,17 +21,25 @@ TWICE = {"GA": "GA × 2", "random": "random × 2"}
 def two_for_one(results: Results, trials: int) -> list[dict[str, Any]]:
     """The rows of lines, as ``lines`` has them, after half of the ``trials`` that runs have; with
     two trials for one they had them all. Empty without runs of a line that has such a double."""
+    beside = with_doubles(results, trials)
+    if not any(tuner.multiplier > 1 for tuner in beside.tuners):
+        return []
     half = trials // 2
+    halves = {
+        run: trace if run.tuner.multiplier > 1 else trace.first(half)
+        for run, trace in beside.traces.items()
+    }
+    summary = summarise(Results(beside.problems, beside.tuners, halves))
+    return lines(summary, half, references=tuple(TWICE.values()))
+
+
+def with_doubles(results: Results, trials: int) -> Results:
+    """The runs, of so many ``trials``, and those with two trials for one, of half as many."""
     traces: dict[Run, Trace] = {}
     for run, trace in results.traces.items():
-        if run.tuner.multiplier > 1:
-            continue
-        traces[run] = trace.first(half)
-        if twice := TWICE.get(run.tuner.label):
-            doubled = replace(run.tuner, label=twice, multiplier=2)
-            traces[replace(run, tuner=doubled)] = trace.first(2 * half).slowed(2)
+        traces[run] = trace
+        if trials > 1 and (twice := TWICE.get(run.tuner.label)):
+            double = replace(run, tuner=replace(run.tuner, label=twice, multiplier=2))
+            traces[double] = trace.first(trials // 2 * 2).slowed(2)
     tuners = list(dict.fromkeys(run.tuner for run in traces))
-    if not any(tuner.multiplier > 1 for tuner in tuners):
-        return []
-    summary = summarise(Results(results.problems, tuners, traces))
-    return lines(summary, half, references=tuple(TWICE.values()))
+    return Results(results.problems, tuners, traces)

@@ -49,8 +49,9 @@ def speeds_over_time(summary: Summary) -> list[Curves]:
     return plots
 
 
-def speeds_over_trials(summary: Summary) -> list[Curves]:
-    """The same over trials. A run that ended earlier than others keeps its best."""
+def speeds_over_trials(summary: Summary, ends: Mapping[str, int] | None = None) -> list[Curves]:
+    """The same over trials. A run that ended earlier than others keeps its best; but tuners by
+    whose label ``ends`` has a number of trials are known so far alone."""
     plots = []
     for problem in summary.problems:
         cells = _with_traces(summary.on(problem))
@@ -58,8 +59,9 @@ def speeds_over_trials(summary: Summary) -> list[Curves]:
         trials = np.unique(np.geomspace(1, max(last, 2), _POINTS).astype(np.intp))
         drawn = {}
         for cell in cells:
-            found = np.array([trace.best_after(trials) for trace in cell.traces])
-            drawn[cell.tuner.label] = _curve(trials.astype(np.float64), speeds(found, cell.optimum))
+            known = trials[trials <= (ends or {}).get(cell.tuner.label, last)]
+            found = np.array([trace.best_after(known) for trace in cell.traces])
+            drawn[cell.tuner.label] = _curve(known.astype(np.float64), speeds(found, cell.optimum))
         plots.append(Curves(problem.label, drawn))
     return plots
 

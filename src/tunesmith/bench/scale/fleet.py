@@ -272,9 +272,8 @@ class SimulatedFleet:
             if device.drop(self._now) is not None:
                 self._free.append(device)
         self._queue.clear()
-        self._finished.clear()
         self._missing.clear()
-        self._in_hand = 0
+        self._in_hand = len(self._finished)
 
     # -- what trials give ------------------------------------------------------------------------
 

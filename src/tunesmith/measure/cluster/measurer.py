@@ -84,7 +84,7 @@ class RayMeasurer:
 
     def collect(self, timeout: float) -> list[Measurement]:
         deadline = time.monotonic() + timeout
-        if self.pending:
+        if self.pending > len(self._finished):
             self._pump(0.0)
         while self.pending and not self._finished:
             left = deadline - time.monotonic()
@@ -96,7 +96,6 @@ class RayMeasurer:
 
     def cancel(self) -> None:
         self._orders.clear()
-        self._finished.clear()
         for node in self._ours():
             node.cancel()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import math
 import time
@@ -106,8 +107,9 @@ class LocalMeasurer:
         return finished
 
     def cancel(self) -> None:
+        """As in ``Measurer``. Raises ``TunesmithError`` like ``collect``."""
+        self._pump(0.0)  # what has been measured meanwhile
         self._forget(set(self._requests))
-        self._finished.clear()
         self._built.clear()
 
     def play_off(self, candidates: Sequence[Candidate], rounds: int) -> list[Measurement]:
@@ -148,14 +150,15 @@ class LocalMeasurer:
         return self._clock.split(time.monotonic())
 
     def close(self) -> None:
+        with contextlib.suppress(TunesmithError):  # then there is nothing to give up
+            self.cancel()  # a server that is kept would go on with it
+        self._played.clear()
         self._clock.stop(time.monotonic())
         server, self._server = self._server, None
         if server is not None and self._keep is not None and server.started:
             self._keep(server)
         elif server is not None:
             server.stop()
-        self.cancel()
-        self._played.clear()
 
     def __enter__(self) -> Self:
         return self

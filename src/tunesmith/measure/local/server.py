@@ -31,7 +31,7 @@ from tunesmith.measure.local.pool_scheduler import PoolScheduler
 from tunesmith.measure.local.scheduler import Scheduler
 from tunesmith.measure.milestones import reached
 from tunesmith.measure.processes.channel import Channel, ChannelClosedError, Message
-from tunesmith.measure.processes.containment import adopt_orphans, children, memory_status
+from tunesmith.measure.processes.containment import adopt_orphans, kill_orphans, memory_status
 from tunesmith.measure.trial.job import Job
 from tunesmith.measure.trial.prepared import Prepared
 from tunesmith.measure.trial.process import TrialProcess
@@ -189,7 +189,7 @@ class Server:
         if verdict.outcome is Outcome.NO_ERROR and self._reuses(trial):
             self._measured.setdefault(trial.program_hash, verdict)
         self._scheduler.end(trial, verdict.seconds)
-        self._kill_orphans(but=self._pool.pids | {other.pid for other in self._scheduler.live})
+        kill_orphans(but=self._pool.pids | {other.pid for other in self._scheduler.live})
         try:
             # First what happens next: the client has time to think while programs are built.
             self._scheduler.advance()
@@ -205,21 +205,13 @@ class Server:
         again = job.settings.measure_again or request.rounds or request.build_only
         return job.target.kind == "cpu" and not again
 
-    def _kill_orphans(self, but: set[int]) -> None:
-        """Kill what trials that have ended left behind: it has become ours."""
-        for pid in children() - but:
-            with contextlib.suppress(ProcessLookupError, ChildProcessError):
-                os.kill(pid, signal.SIGKILL)
-                os.waitpid(pid, 0)
-
     def _end_all(self) -> None:
         for trial in self._scheduler.live:
             trial.kill()
         for trial in self._scheduler.live:
-            os.waitpid(trial.pid, 0)
-        for pid in self._pool.kill():
-            os.waitpid(pid, 0)
-        self._kill_orphans(but=set())
+            trial.reap()
+        self._pool.end()
+        kill_orphans()
 
 
 def main(

@@ -8,6 +8,7 @@ import gc
 import os
 import resource
 import signal
+from collections.abc import Set
 from pathlib import Path
 
 _PR_SET_PDEATHSIG = 1
@@ -29,6 +30,15 @@ def children() -> set[int]:
     with contextlib.suppress(OSError):
         return set(map(int, Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()))
     return set()
+
+
+def kill_orphans(but: Set[int] = frozenset()) -> None:
+    """Kill the children of this process, except some: what processes that have ended left behind,
+    which has become ours (``adopt_orphans``)."""
+    for pid in children() - but:
+        with contextlib.suppress(ProcessLookupError, ChildProcessError):
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
 
 
 def kill_session(leader: int) -> None:

@@ -30,7 +30,7 @@ _LEAST_RATE = 1 << 20
 # How long devices are held while there is nothing to run, in seconds.
 _IDLE = 2.0
 
-# How often the client hears that the server waits for a device, in seconds.
+# How often the client hears that the server waits for a device, or for what one does, in seconds.
 _HEARTBEAT = 5.0
 
 
@@ -240,11 +240,14 @@ class RemotePool(Workers[RemoteWorker]):
             Path(trial.code["library"]).unlink(missing_ok=True)
 
     def check_starts(self) -> None:
-        """Give up devices that do not answer, and let the client know that the server waits."""
+        """Give up devices that do not answer, and let the client know that the server waits.
+
+        A device that has a program may be silent for longer than the client bears from a server.
+        """
         for worker in self._workers:
             if not worker.ending and time.monotonic() > worker.deadline:
                 worker.lose(_silent_for(worker.waits))
-        if not self.running and time.monotonic() - self._told > _HEARTBEAT:
+        if time.monotonic() - self._told > _HEARTBEAT:
             self._told = time.monotonic()
             self._tell("waiting")
 

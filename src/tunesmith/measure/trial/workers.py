@@ -63,11 +63,12 @@ class Workers(ABC, Generic[AnyWorker]):
         """The process ids of all workers."""
         return {worker.child.pid for worker in self._workers}
 
-    def kill(self) -> set[int]:
-        """Kill all workers. Returns their process ids, to wait for."""
+    def end(self) -> None:
+        """Kill all workers, and free what they hold."""
         for worker in self._workers:
             worker.kill()
-        return self.pids
+        while self._workers:
+            self._workers.pop().child.reap()
 
     def _add(self, worker: AnyWorker) -> None:
         self._workers.append(worker)

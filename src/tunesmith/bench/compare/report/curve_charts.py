@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tunesmith.bench.compare.curves import (
@@ -48,9 +48,9 @@ def speed_time_chart(summary: Summary) -> Figure:
     return _panels(summary, speeds_over_time(summary), _time_axis)
 
 
-def speed_trials_chart(summary: Summary) -> Figure:
-    """The best speed over trials, a panel a problem."""
-    return _panels(summary, speeds_over_trials(summary), _trials_axis)
+def speed_trials_chart(summary: Summary, ends: Mapping[str, int] | None = None) -> Figure:
+    """The best speed over trials, a panel a problem; see ``speeds_over_trials``."""
+    return _panels(summary, speeds_over_trials(summary, ends), _trials_axis)
 
 
 @styled

@@ -23,7 +23,12 @@ from pathlib import Path
 from typing import Any
 
 from tunesmith.errors import TunesmithError, describe
-from tunesmith.measure.processes.containment import adopt_orphans, crash_silently, die_with
+from tunesmith.measure.processes.containment import (
+    adopt_orphans,
+    crash_silently,
+    die_with,
+    kill_orphans,
+)
 from tunesmith.measure.remote.device.about import about_this_device
 from tunesmith.measure.remote.device.session import Session
 from tunesmith.measure.remote.listening import listen
@@ -179,6 +184,7 @@ class DeviceServer:
                 self._be_session(server, client, folder)
             while not os.waitpid(pid, os.WNOHANG)[0]:
                 time.sleep(0.05)
+            kill_orphans()
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
