@@ -73,6 +73,8 @@ USAGE = [
     (f"tune {MATMUL} --memory-limit 0", "memory_limit must be positive, not 0"),
     (f"tune {MATMUL} --cut-off 0.5", "cut_off must be at least 1, not 0.5"),
     (f"tune {MATMUL} --cut-off nan", "cut_off must be at least 1, not nan"),
+    (f"tune {MATMUL} --report .", "cannot write the report to .: name a file in a folder"),
+    ("network tune --zoo dqn --report .", "cannot write the report to .: name a file in a folder"),
     # targets and sketches
     (f"tune {MATMUL} --target gpu", "unknown target 'gpu': did you mean cpu?"),
     (f"tune {MATMUL} --cores 0", "at least one core, not 0"),

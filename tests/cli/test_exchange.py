@@ -9,6 +9,8 @@ import pytest
 
 from tests.cli.conftest import Command
 from tests.exchange.test_files import written
+from tunesmith.measurement import Measurement, Outcome
+from tunesmith.space import Config
 from tunesmith.store import open_store
 
 
@@ -46,6 +48,23 @@ def test_some_tasks(store: Path, tmp_path: Path, command: Command) -> None:
     refused = command(*words, "--task", "tusk@cpu")
     assert refused.code == 2
     assert "unknown task 'tusk@cpu': did you mean task@cpu" in refused.err
+
+
+def test_what_only_other_machines_have_measured(tmp_path: Path, command: Command) -> None:
+    there = tmp_path / "there.db"
+    with open_store(there) as opened:
+        session = opened.begin_session(
+            "task@cpu", tuner="random", seed=1, machine={"fingerprint": "another"}
+        )
+        opened.append(session, [Measurement(Config({"x": 1}), Outcome.NO_ERROR, (1.0,))])
+    text = command("history", "--store", there).out
+    assert text == (
+        "nothing is recorded on this machine: --all-machines lists the runs of others, too\n"
+    )
+    assert command("history", "--store", there, "--all-machines").out.startswith("task@cpu\n")
+    refused = command("export", "-o", tmp_path / "x.jsonl", "--store", there, "--this-machine")
+    assert "the store has no records to export" in refused.err
+    assert command("export", "-o", tmp_path / "x.jsonl", "--store", there).code == 0
 
 
 def test_what_cannot_be_done(store: Path, tmp_path: Path, command: Command) -> None:

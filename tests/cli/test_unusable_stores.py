@@ -59,6 +59,18 @@ def test_a_store_that_cannot_be_used(
     assert content is None or path.read_bytes() == content
 
 
+def test_a_store_whose_name_is_too_long(command: Command) -> None:
+    ran = command("history", "--store", "x" * 300)
+    assert ran.complaint.endswith("file name too long: choose another place")
+    assert ran.code == 1
+
+
+def test_a_file_that_may_not_be_looked_at(command: Command) -> None:
+    ran = command("network", "run", "x" * 300 + ".so")
+    assert ran.complaint.endswith("file name too long: name another place")
+    assert ran.code == 1
+
+
 def test_a_store_that_may_only_be_read(command: Command, tmp_path: Path, store: Path) -> None:
     open_store(store).close()
     location = f"sqlite:///file:{store}?mode=ro&uri=true"

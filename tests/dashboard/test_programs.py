@@ -96,6 +96,12 @@ def test_a_record_that_makes_no_sense_is_one_line(
     assert "Traceback" not in str(raised.value)
 
 
+def test_a_program_of_another_version_is_not_shown_as_this_one(record: Record) -> None:
+    old = _changed(record, sketch_version=record.sketch_version + 1)
+    with pytest.raises(TunesmithError, match=r"measured with version \d+ of .*programs are others"):
+        programs.text_of(old, "tvmscript")
+
+
 def test_a_config_that_is_none_is_one_line(record: Record) -> None:
     strange = replace(record, measurement=measured(1.0, tile=1))
     with pytest.raises(TunesmithError, match="'tile', which is not a parameter of the space"):

@@ -97,6 +97,34 @@ def test_a_session_is_written_once(tmp_path: Path) -> None:
     assert [line["of"] for line in lines if "of" in line] == [0, 1, 0]
 
 
+@pytest.mark.parametrize("ending", [".jsonl", ".jsonl.gz"])
+def test_files_that_were_joined_are_read_one_after_the_other(ending: str, tmp_path: Path) -> None:
+    """Each counts its sessions from 0: the second one's are not the first one's."""
+    parts, records = [], list[Record]()
+    for name in ("one", "two"):
+        with open_store(tmp_path / f"{name}.db") as store:
+            records += written(store)
+            write_records(tmp_path / f"{name}{ending}", records[-3:])
+        parts.append((tmp_path / f"{name}{ending}").read_bytes())
+    joined = tmp_path / f"joined{ending}"
+    joined.write_bytes(b"".join(parts))
+    assert list(read_records(joined)) == records
+    if ending == ".jsonl":
+        rescued = rescue(records[:1], tmp_path)
+        joined.write_bytes(parts[0] + rescued.read_bytes() + parts[1])
+        assert list(read_records(joined)) == [*records[:3], records[0], *records[3:]]
+
+
+def test_a_record_that_is_twice_in_a_file_is_added_once(tmp_path: Path) -> None:
+    path = tmp_path / "records.jsonl"
+    with open_store(tmp_path / "one.db") as store:
+        records = written(store)
+    write_records(path, [*records, *records])
+    with open_store(tmp_path / "other.db") as other:
+        assert other.merge(read_records(path)) == 3
+        assert len(list(other.records("task@cpu", machine=ANY_MACHINE, play_off=None))) == 3
+
+
 def test_rescued_records_are_read_too(tmp_path: Path) -> None:
     with open_store(tmp_path / "one.db") as store:
         records = written(store)

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import tunesmith as ts
+from tests.networks.reporting.records import add_run
 from tests.networks.small import (
     Residual,
     SeveralResults,
@@ -23,6 +24,7 @@ from tests.networks.small import (
 )
 from tests.patience import PATIENCE
 from tunesmith.budget import Budget, Stop
+from tunesmith.cli.network.choice import knows
 from tunesmith.errors import UsageError
 from tunesmith.networks import NetworkProgress, from_torch
 from tunesmith.networks import tune as module
@@ -92,6 +94,26 @@ def test_every_task_gets_its_starts_first(monkeypatch: pytest.MonkeyPatch, tmp_p
     assert max(tried.values()) > 17
     assert result.stopped is Stop.SECONDS
     assert {each.task: each.trials for each in result.tasks} == tried
+
+
+def test_records_that_no_build_takes_are_no_knowledge(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Another version of a sketch has other programs."""
+    scripted, many = Scripted(monkeypatch), tasks(1)
+    (task,) = many
+    with open_store(tmp_path / "tuning.db") as store:
+        add_run(store, task, [1e-6] * 30, version=99)
+        how = module.HowToTune(tuner("random"), store)
+        result = module.tune_tasks(many, Budget(seconds=10.0), how)
+        assert scripted.calls[0][2], "with starts"
+        assert math.isinf(result.tasks[0].before)
+        assert not knows(store, SimpleNamespace(tasks=many))  # type: ignore[arg-type]
+        add_run(store, task, [1e-6] * 30)
+        known = module.tune_tasks(many, Budget(seconds=10.0), how)
+        assert known.tasks[0].before == 1e-6
+        assert not scripted.calls[-1][2], "it has had its starts"
+        assert knows(store, SimpleNamespace(tasks=many))  # type: ignore[arg-type]
 
 
 def test_the_model_of_other_tasks_is_found_once_within_the_seconds(

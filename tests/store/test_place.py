@@ -60,6 +60,9 @@ def test_name_of_a_server_has_no_secrets() -> None:
         ("postgresql://host:port/db", "the store's URL cannot be read"),
         ("nosuch://host/db", "no such kind of database: use sqlite or postgresql"),
         ("mysql://host/db", "no such kind of database: use sqlite or postgresql"),
+        ("sqlite://tuning.db", "cannot be used: write it like sqlite:///FILE, or the file alone"),
+        ("sqlite:///x.db?timeout=abc", "cannot be used: write it like sqlite:///FILE"),
+        ("~nobody-at-all/x.db", "there is no such user, whose home '~' could be"),
     ],
 )
 def test_location_that_makes_no_sense(location: str, message: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -276,6 +277,19 @@ def test_what_has_ended_is_in_a_file_where_the_store_fails_then(
     assert (result.failure, result.trials) == (FULL, 6)
     assert result.rescued is not None
     assert len(result.rescued.read_text().splitlines()) >= 4
+
+
+def test_the_file_of_a_run_that_is_torn_down_is_told_of(
+    monkeypatch: pytest.MonkeyPatch, store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    """There is no result that could tell."""
+    for method in ("add", "merge"):
+        breaking(monkeypatch, store, method, StoreError(FULL))
+    problem = MeasuredElsewhere(batch=4, burst=2, between=failing_at(4, SystemExit(143)))
+    with pytest.raises(SystemExit):
+        tune(problem, "grid", store=store)
+    (line,) = caplog.messages
+    assert re.fullmatch(rf"tunesmith: {FULL}; 'tunesmith import .*\.jsonl' adds the rest", line)
 
 
 def test_what_was_being_stored_is_not_lost_by_what_comes_after_it(

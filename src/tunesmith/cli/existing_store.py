@@ -17,9 +17,9 @@ def existing_store(location: str | None) -> Iterator[Store | None]:
     Raises ``UsageError`` for a named one that does not exist, and else like ``open_store``.
     """
     from tunesmith.store import open_store
-    from tunesmith.store.place import default_path
+    from tunesmith.store.place import locate
 
-    if location is None and not default_path().exists():
+    if location is None and not locate(None, make_folder=False).is_there:
         yield None
         return
     with open_store(location, create=False) as store:

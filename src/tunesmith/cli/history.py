@@ -36,6 +36,8 @@ def history(
         listed = [run for key in keys for run in runs[key]]
         if not listed:
             choice.check_known(opened)
+        if named is None:  # a store also has tasks of other machines
+            keys = [key for key in keys if runs[key]]
         defaults = {run.session.uid: _seconds(default_of(opened, run.session)) for run in listed}
     if as_json:
         print_json({"runs": [_run_json(run, defaults[run.session.uid]) for run in listed]})
@@ -46,7 +48,8 @@ def history(
         rows = [_run_row(run, defaults[run.session.uid]) for run in runs[key]]
         out.print(history_table(rows, with_machines=all_machines))
     if not keys:
-        out.print("nothing is recorded on this machine")
+        others = "" if all_machines else ": --all-machines lists the runs of others, too"
+        out.print(f"nothing is recorded on this machine{others}", soft_wrap=True, markup=False)
 
 
 def _run_json(run: Run, default: float | None) -> dict[str, Any]:

@@ -58,10 +58,14 @@ from tunesmith.cli.network import show as network_show
 from tunesmith.cli.network import tune as network_tune
 from tunesmith.cli.options import add_commands
 from tunesmith.cli.pages import dashboard, report
-from tunesmith.errors import TunesmithError
+from tunesmith.errors import TunesmithError, system_reason
 
 # 128 + SIGINT, as shells have it.
 _INTERRUPTED = 130
+
+# Of the system's errors those that a user can do something about.
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+_UNUSABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENAMETOOLONG)
 
 app = typer.Typer(
     name="tunesmith",
@@ -118,10 +122,12 @@ def main() -> None:
         _drop_output()
         sys.exit(1)
     except OSError as error:
-        if error.errno != errno.ENOSPC:
+        if error.errno in _FULL:
+            _drop_output()
+            _leave(f"a disk is full: that of the output, or of {gettempdir()}: make room there", 1)
+        if error.errno not in _UNUSABLE or error.filename is None:
             raise
-        _drop_output()
-        _leave(f"a disk is full: that of the output, or of {gettempdir()}: make room there", 1)
+        _leave(f"cannot use {error.filename}: {system_reason(error)}: name another place", 1)
     except Exception as error:
         if not hasattr(error, "format_message"):
             raise

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from tunesmith.errors import UsageError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,6 +42,20 @@ def print_page(figures: object, page: str, *, as_json: bool, written: Path | Non
     print_text(page)
     if written is not None:
         print_text(f"page: {written}")
+
+
+def check_page(path: Path | None) -> None:
+    """Complain before an hour of work of a page that could not be written after it; None is no
+    page. Raises ``UsageError``."""
+    if path is None:
+        return
+    folder = path.absolute().parent
+    while not folder.exists():  # it will be made
+        folder = folder.parent
+    if path.is_dir() or not folder.is_dir() or not os.access(folder, os.W_OK):
+        raise UsageError(
+            f"cannot write the report to {path}: name a file in a folder that you may write to"
+        )
 
 
 def console() -> Console:

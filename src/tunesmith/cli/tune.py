@@ -13,7 +13,7 @@ from typer import Option
 from tunesmith.budget import Budget, Stop
 from tunesmith.cli import options as opt
 from tunesmith.cli.elsewhere import ElsewhereOptions, on_devices
-from tunesmith.cli.output import command_line, print_text, remark, remarks
+from tunesmith.cli.output import check_page, command_line, print_text, remark, remarks
 from tunesmith.cli.task_choice import TaskChoice
 from tunesmith.cli.tune_result import complain, print_result
 from tunesmith.errors import UsageError
@@ -152,6 +152,7 @@ def tune(
     reached("command line")
     task = choice.task()  # complain about the words before anything heavy is loaded
     options.check()
+    check_page(report)
     settings = measure.settings()
     devices, nodes = elsewhere.devices(), elsewhere.nodes()
     if devices is not None and peers:

@@ -24,6 +24,7 @@ def main() -> None:
 
 
 def _text(request: Mapping[str, Any]) -> str:
+    from tunesmith.errors import UsageError
     from tunesmith.measure.task.problem import TaskProblem
     from tunesmith.measure.task.program_text import program_text
     from tunesmith.operators import operator_from_json
@@ -35,6 +36,12 @@ def _text(request: Mapping[str, Any]) -> str:
     target = Target.from_json(request["target"])
     target.to_json()  # complain of a processor that LLVM does not know: it would abort
     problem = TaskProblem.of(Task(operator, target), request["sketch"])
+    version = problem.sketch.version
+    if version != request["sketch_version"]:
+        raise UsageError(
+            f"it was measured with version {request['sketch_version']} of {request['sketch']}; "
+            f"this is version {version}, whose programs are others"
+        )
     config = Config.from_json(request["config"])
     problem.space.check(config)
     return program_text(problem, config, request["form"])

@@ -38,6 +38,7 @@ def text_of(record: Record, form: str) -> str:
         "operator": record.description["operator"],
         "target": record.target,
         "sketch": record.sketch,
+        "sketch_version": record.sketch_version,
         "config": record.config.to_json(),
         "form": form,
     }

@@ -50,9 +50,11 @@ def write(path: Path, records: Iterable[Record]) -> int:
 
 
 def read(path: Path) -> Iterator[Record]:
-    """The records of a file. Raises ``OSError``, and ``StoreError`` for one that has none."""
+    """The records of a file, or of several that were joined to one. Raises ``OSError``, and
+    ``StoreError`` for one that has none."""
     sessions: list[Session] = []
-    place = 0
+    first = 0  # of the sessions of this one of the joined files
+    place, begun = 0, False
     with _open(path, "rt") as file:
         try:
             for line in file:
@@ -61,10 +63,17 @@ def read(path: Path) -> Iterator[Record]:
                 if "session" in plain:
                     sessions.append(session_of(plain["session"]))
                 if "measurement" in plain:
-                    # Without a number it is the one in the line itself.
-                    yield record_of(plain, sessions[plain.get("of", -1)])
+                    last = len(sessions) - 1
+                    # Without a number its session is the one in the line itself.
+                    number = plain.get("of", last - first)
+                    if begun:  # by the line before, which is of its session
+                        first = last - number
+                    if first + number < 0:
+                        raise IndexError(number)
+                    yield record_of(plain, sessions[first + number])
                 elif "session" not in plain:
                     raise KeyError("measurement")
+                begun = "measurement" not in plain
         except _FAULTS as error:
             raise StoreError(
                 f"line {max(1, place)} of {path} is no record: give a file that Tunesmith wrote"

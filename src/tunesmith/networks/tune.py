@@ -11,6 +11,7 @@ from typing import Any
 
 from tunesmith.budget import Budget, Stop
 from tunesmith.errors import UsageError
+from tunesmith.measure.task.portfolio import problems_of
 from tunesmith.measure.trial.measurers import Measurers
 from tunesmith.networks.allocation import Account, next_task
 from tunesmith.networks.measurers import LastingMeasurers, machine_of
@@ -149,11 +150,19 @@ class _NetworkRun:
 
     def _account(self, task: Task, layers: int) -> Account:
         """What the store knows of a task."""
-        best = self._how.store.best(task.key, machine=self._machine)
+        store, machine = self._how.store, self._machine
+        # Of other sketches, or of other versions of them, no build takes anything.
+        sketches = [(each.sketch.name, each.sketch.version) for each in problems_of(task)]
+        best = store.best(task.key, among=sketches, machine=machine)
         if best is None:
             return Account(layers)
-        runs = self._how.store.runs(task.key, machine=self._machine)
-        spent, trials = seconds_of(runs), sum(run.trials for run in runs)
+        counts = (
+            store.outcomes(task.key, sketch=name, sketch_version=version, machine=machine)
+            for name, version in sketches
+        )
+        trials = sum(sum(outcomes.values()) for outcomes in counts)
+        runs = store.runs(task.key, machine=machine)
+        spent = seconds_of(run for run in runs if {*sketches} & {*run.session.sketches})
         return Account(layers, max(spent, _SHORTEST), trials, best.measurement.seconds)
 
     def go(self) -> NetworkResult:

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from sqlalchemy import Connection, Dialect, Engine, create_engine, event
-from sqlalchemy.exc import DisconnectionError, NoSuchModuleError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DisconnectionError, NoSuchModuleError, SQLAlchemyError
 from sqlalchemy.pool import ConnectionPoolEntry, StaticPool
 
 from tunesmith.errors import MissingDependencyError, UsageError
@@ -182,6 +182,12 @@ def _engine(place: Place) -> Engine:
         engine = create_engine(place.url, **options)
     except NoSuchModuleError as error:
         raise unknown from error
+    except (ArgumentError, ValueError) as error:  # what the driver finds wrong in a URL
+        server = backend == "postgresql"
+        like = "postgresql://user@host/database" if server else "sqlite:///FILE, or the file alone"
+        raise UsageError(
+            f"store {place.name}: its URL cannot be used: write it like {like}"
+        ) from error
     except ImportError as error:
         raise MissingDependencyError(
             f"store {place.name} needs the package '{error.name}', which is missing: install "

@@ -10,7 +10,7 @@ import platformdirs
 from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
-from tunesmith.errors import StoreError, UsageError
+from tunesmith.errors import StoreError, UsageError, system_reason
 
 
 @dataclass(frozen=True)
@@ -27,10 +27,18 @@ class Place:
 
     @property
     def is_there(self) -> bool:
-        """Whether there is something to open: a file, or what is no file."""
+        """Whether there is something to open: a file, or what is no file.
+
+        Raises `StoreError` where that cannot be told.
+        """
         if self.path is None or self.url.query.get("mode") == "memory":
             return True
-        return self.path.exists()
+        try:
+            return self.path.exists()
+        except OSError as error:  # of a folder that may not be entered, a name that is too long
+            raise StoreError(
+                f"cannot look at store {self.path}: {system_reason(error)}: choose another place"
+            ) from error
 
     @property
     def read_only(self) -> Place:
@@ -70,9 +78,17 @@ def locate(location: str | Path | None, *, make_folder: bool = True) -> Place:
         return _from_url(location, make_folder)
     if location == "":
         raise UsageError("the store has an empty name: give a file or a database URL")
-    # Absolute, so that a change of the working folder does not matter.
-    path = (default_path() if location is None else Path(location)).expanduser().absolute()
-    return _from_path(path, make_folder)
+    return _from_path(_expanded(default_path() if location is None else location), make_folder)
+
+
+def _expanded(location: str | Path) -> Path:
+    """Absolute, so that a change of the working folder does not matter."""
+    try:
+        return Path(location).expanduser().absolute()
+    except RuntimeError as error:
+        raise UsageError(
+            f"store {location}: there is no such user, whose home '~' could be: give the folder"
+        ) from error
 
 
 def _from_path(path: Path, make_folder: bool) -> Place:
@@ -101,5 +117,5 @@ def _from_url(text: str, make_folder: bool) -> Place:
     assert url.database is not None
     if url.database.startswith("file:"):  # SQLite's own URI, with options such as mode=ro
         return Place(url, Path(unquote(urlsplit(url.database).path)))
-    place = _from_path(Path(url.database).expanduser().absolute(), make_folder)
+    place = _from_path(_expanded(url.database), make_folder)
     return Place(url.set(database=str(place.path)), place.path)

@@ -83,12 +83,14 @@ def add_records(connection: Connection, rows: Sequence[dict[str, Any]]) -> None:
 
 
 def missing_rows(connection: Connection, rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Those of these rows of ``records`` that the store lacks, in their order by series."""
+    """Those of these rows of ``records`` that the store lacks, each once, in their order by
+    series."""
     by_series: dict[tuple[int, int], list[dict[str, Any]]] = {}
     for row in rows:
         by_series.setdefault((row["session_id"], row["series_id"]), []).append(row)
     missing = []
     for (session, number), group in by_series.items():
+        known: set[tuple[Any, ...]] = set()
         for start in range(0, len(group), _CHUNK):
             chunk = group[start : start + _CHUNK]
             look_up = select(records).where(
@@ -96,6 +98,9 @@ def missing_rows(connection: Connection, rows: Iterable[dict[str, Any]]) -> list
                 records.c.series_id == number,
                 records.c.config_hash.in_({row["config_hash"] for row in chunk}),
             )
-            stored = {same_trial(row) for row in connection.execute(look_up)}
-            missing += [row for row in chunk if same_trial(row) not in stored]
+            known |= {same_trial(row) for row in connection.execute(look_up)}
+            for row in chunk:
+                if (trial := same_trial(row)) not in known:
+                    known.add(trial)
+                    missing.append(row)
     return missing

@@ -88,8 +88,12 @@ def check_finished(result: HasEnded) -> None:
 def check_stored(result: HasStored) -> None:
     """Raise ``StoreError`` if not all trials of a run could be stored."""
     if result.failure:
-        where = f"; 'tunesmith import {result.rescued}' adds the rest" if result.rescued else ""
-        raise StoreError(result.failure + where)
+        raise StoreError(not_stored(result.failure, result.rescued))
+
+
+def not_stored(failure: str, rescued: Path | None) -> str:
+    """Why the store did not take all trials, and what is to be done with the file of the rest."""
+    return failure + (f"; 'tunesmith import {rescued}' adds the rest" if rescued else "")
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from tunesmith.tuning.clock import RunClock
 from tunesmith.tuning.deadline import Deadline
 from tunesmith.tuning.incumbents import Incumbents
 from tunesmith.tuning.recorder import Recorder
-from tunesmith.tuning.result import Found, Result, SketchTrials
+from tunesmith.tuning.result import Found, Result, SketchTrials, not_stored
 from tunesmith.tuning.run_progress import progress_of
 from tunesmith.tuning.sharing import Sharing
 
@@ -106,7 +106,9 @@ class TuningRun:
                     split = self.clock.split()
             except BaseException as error:
                 ended = Stop.FAILED if isinstance(error, Exception) else Stop.TERMINATED
-                recorder.close(ended, {})
+                rescued = recorder.close(ended, {})
+                if recorder.failure:  # no result tells of it
+                    _LOGGER.warning("tunesmith: %s", not_stored(recorder.failure, rescued))
                 raise
             return self._finish(recorder, stop, split)
 

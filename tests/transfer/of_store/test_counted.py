@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
 from tests.transfer.made_up import SIZES, TARGET, add_trials, task
 from tests.transfer.of_store.filled import HERE, OTHER, fill, scope_of
-from tunesmith.store import Store
+from tunesmith.store import ANY_MACHINE, Store, open_store
 from tunesmith.target import Target
 from tunesmith.transfer.model import TooFewTrialsError
 from tunesmith.transfer.of_store import Scope, model_for, train
@@ -50,6 +51,22 @@ def test_trials_of_another_machine_do_not_count_and_that_is_told(store: Store) -
     model_for(store, Target(cores=2), tell=lines.append)
     [line] = lines
     assert re.search(r"600 for (cpu-\S+) on other machines, and too few for \1 here", line)
+
+
+def test_trials_of_which_no_model_learns_are_not_worth_a_line(store: Store) -> None:
+    """Such as those of an imported log: there is no sketch of that name."""
+    fill(store, OTHER)
+    imported = [
+        replace(record, session=replace(record.session, uid="imported", sketch="autotvm:dense"))
+        for summary in store.tasks(machine=ANY_MACHINE)
+        for record in store.records(summary.key, machine=ANY_MACHINE)
+    ]
+    with open_store("sqlite://") as only_imported:
+        assert only_imported.merge(imported) == len(imported) >= 500
+        assert elsewhere(only_imported, HERE, 0).count == 0
+        lines: list[str] = []
+        model_for(only_imported, TARGET, tell=lines.append)
+    assert lines == []
 
 
 def test_what_another_target_taught_once_is_used_without_a_word(store: Store) -> None:

@@ -60,7 +60,10 @@ def export(
     only_this = this_machine or file_format is Format.METASCHEDULE
     machine = None if only_this else ANY_MACHINE
     with open_store(store, create=False) as opened:
-        keys = _chosen([each.key for each in opened.tasks(machine=machine)], task or [])
+        tasks = opened.tasks(machine=machine)
+        if this_machine and not task:  # a store also has tasks of other machines alone
+            tasks = [each for each in tasks if each.last is not None]
+        keys = _chosen([each.key for each in tasks], task or [])
         if file_format is Format.METASCHEDULE:
             found = _export_schedules(opened, keys, output)
         else:

@@ -23,8 +23,10 @@ NOTHING_KNOWN = (
 
 
 def knows(store: Store, network: Network) -> bool:
-    """Whether a store has a valid trial of any of a network's tasks."""
-    return any(store.best(task.key) for task in network.tasks)
+    """Whether a store has a valid trial of any of a network's tasks, of a sketch as it is now."""
+    from tunesmith.networks.reporting.stored import stored_tasks
+
+    return any(each.best for each in stored_tasks(network.tasks, store))
 
 
 @dataclass(frozen=True, kw_only=True)

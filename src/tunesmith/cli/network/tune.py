@@ -11,7 +11,7 @@ from typer import Option
 from tunesmith.cli import options as opt
 from tunesmith.cli.elsewhere import ElsewhereOptions, on_devices
 from tunesmith.cli.network.choice import NetworkChoice
-from tunesmith.cli.output import command_line, print_json, print_text, remark, remarks
+from tunesmith.cli.output import check_page, command_line, print_json, print_text, remark, remarks
 from tunesmith.errors import TunesmithError
 
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ def tune(
     algorithm = tuner_by_name(tuner)
     if report is not None:
         choice.check_one_batch()
+        check_page(report)
     devices, nodes = elsewhere.devices(), elsewhere.nodes()
     with contextlib.ExitStack() as stack:
         measurers: Measurers | None = devices

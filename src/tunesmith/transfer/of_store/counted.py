@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from tunesmith.sketches.registry import SKETCHES
 from tunesmith.store import ANY_MACHINE
 from tunesmith.transfer.of_store.scope import Scope
 from tunesmith.transfer.training_set import task_of
@@ -54,5 +55,17 @@ def _by_target(store: Store, scope: Scope, machine: str | None, key: str | None)
         task = task_of(summary)
         if summary.trials and summary.key != key and task is not None and scope.has(task):
             name = Scope(task.target).name
-            found[name] = found.get(name, 0) + summary.trials
-    return found
+            trials = summary.trials if machine is not ANY_MACHINE else _usable(store, summary.key)
+            found[name] = found.get(name, 0) + trials
+    return {name: count for name, count in found.items() if count}
+
+
+def _usable(store: Store, key: str) -> int:
+    """How many of a task's trials are of sketches that there are: from others, such as those of
+    imported logs, no model learns."""
+    counts = (
+        store.outcomes(key, sketch=name, sketch_version=version, machine=ANY_MACHINE)
+        for name, version in store.sketches(key, machine=ANY_MACHINE)
+        if name in SKETCHES.names()
+    )
+    return sum(sum(outcomes.values()) for outcomes in counts)
