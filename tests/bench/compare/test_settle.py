@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from tests.bench.compare.runs import MEASURED
-from tunesmith.bench.compare import settle
+from tunesmith.bench.compare import compare, settle
 from tunesmith.bench.compare.compare import Comparison
 from tunesmith.bench.compare.runs import CompareSettings, Run
 from tunesmith.bench.compare.settle import settled
@@ -68,6 +68,30 @@ def test_a_disturbed_end_of_a_run_is_mended(folder: Path) -> None:
         assert trace.multiplier == run.tuner.multiplier
         assert len(trace.ended) == 3 * run.tuner.multiplier
         assert trace.found == saved.traces[run].found
+
+
+def test_what_was_disturbed_each_time_is_measured_again_with_the_next_call(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    times: list[int] = []
+
+    def again(tuned: Any, runs: list[tuple[Run, Trace]]) -> dict[Run, Trace]:
+        times.append(len(runs))
+        return settled(tuned, runs)
+
+    monkeypatch.setattr(compare, "settled", again)
+    undisturbed = comparison(folder)
+    results = undisturbed.saved()
+    for run, trace in results.traces.items():  # whatever they took when the folder was made
+        assert trace.brief is not None
+        undisturbed.kept.save(run, replace(trace, found=trace.brief).unslowed)
+    undisturbed.go(undisturbed.saved(), lambda *_: None)
+    assert times == []
+    run, trace = next(iter(undisturbed.saved().traces.items()))
+    assert trace.brief is not None
+    undisturbed.kept.save(run, replace(trace, found=2 * trace.brief).unslowed)
+    undisturbed.go(undisturbed.saved(), lambda *_: None)
+    assert times == [4]
 
 
 class Failing:

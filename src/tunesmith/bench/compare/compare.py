@@ -30,7 +30,7 @@ from tunesmith.bench.compare.problems import (
 from tunesmith.bench.compare.process import reason
 from tunesmith.bench.compare.recorded_task import recorded_problem
 from tunesmith.bench.compare.runs import CompareSettings, Crash, Results, Run, Watch
-from tunesmith.bench.compare.settle import settled
+from tunesmith.bench.compare.settle import disturbed, settled
 from tunesmith.bench.compare.tuners import TunerChoice
 from tunesmith.bench.pages.figure_files import make_folder
 from tunesmith.bench.pages.provenance import own_version, today
@@ -151,13 +151,13 @@ class Comparison:
     def _settle(self, results: Results, problems: Sequence[Problem], watch: Watch) -> None:
         """Measure the best configs of all runs of a workload together, unless these have been, or a
         run of old does not tell its own: what runs measured at their ends is not to be mixed with
-        these times. Those that ran out of time are measured again with the next call."""
+        these times. Where some were disturbed, or ran out of time, the next call does it again."""
         for problem in problems:
             runs = [(run, trace) for run, trace in results.traces.items() if run.problem == problem]
             together = digest(sorted(self.kept.identity(run) for run, _ in runs))
             if not isinstance(problem, MeasuredProblem) or not runs:
                 continue
-            if all(trace.settled == together for _, trace in runs):
+            if all(trace.settled == together for _, trace in runs) and not disturbed(runs):
                 continue
             if not all(is_of_here(problem, trace) and trace.tells_best for _, trace in runs):
                 continue

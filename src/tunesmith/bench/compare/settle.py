@@ -3,7 +3,8 @@
 Each run has measured its own again at its end, but another run had another moment of a machine that
 may be disturbed. So all of them are measured once more, in turn, and what runs found is told by
 these times. Other load on the machine makes some take up to 1.5 times as long, and others not, for
-seconds or a minute: where it seems so, all are measured again after a while.
+seconds or a minute: where it seems so, all are measured again after a while, and where it lasts
+with the next call.
 """
 
 from __future__ import annotations
@@ -63,7 +64,8 @@ def settled(tuned: Task | Problem, runs: Sequence[tuple[Run, Trace]]) -> dict[Ru
     if slower := _slower(times, before):
         _LOGGER.warning(
             "tunesmith: %d of %d best configs took over %g times what their trials had taken, each "
-            "time that all were measured together: their times may be wrong",
+            "time that all were measured together: their times may be wrong, and the same command "
+            "measures them again",
             slower,
             len(candidates),
             _DISTURBED,
@@ -81,6 +83,12 @@ def settled(tuned: Task | Problem, runs: Sequence[tuple[Run, Trace]]) -> dict[Ru
         for run, trace in runs
         if run not in found or found[run] in times
     }
+
+
+def disturbed(runs: Sequence[tuple[Run, Trace]]) -> bool:
+    """Whether something disturbed the best configs of runs when they were measured together."""
+    times = {trace.candidate: trace.found for _, trace in runs if trace.candidate is not None}
+    return _slower(times, _of_trials(runs)) > 0
 
 
 def _of_trials(runs: Sequence[tuple[Run, Trace]]) -> Mapping[Candidate, float]:
