@@ -73,25 +73,33 @@ def test_a_disturbed_end_of_a_run_is_mended(folder: Path) -> None:
 def test_what_was_disturbed_each_time_is_measured_again_with_the_next_call(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """And not in the same one: whatever disturbs has had its time to end."""
     times: list[int] = []
+    slowness = 2.0
 
-    def again(tuned: Any, runs: list[tuple[Run, Trace]]) -> dict[Run, Trace]:
+    def together(_: Any, runs: list[tuple[Run, Trace]]) -> dict[Run, Trace]:
         times.append(len(runs))
-        return settled(tuned, runs)
+        briefs = [trace.brief for _, trace in runs]
+        assert None not in briefs
+        took = [brief or 0.0 for brief in briefs]
+        took[0] *= slowness
+        return {
+            run: replace(trace, found=seconds)
+            for (run, trace), seconds in zip(runs, took, strict=True)
+        }
 
-    monkeypatch.setattr(compare, "settled", again)
-    undisturbed = comparison(folder)
-    results = undisturbed.saved()
-    for run, trace in results.traces.items():  # whatever they took when the folder was made
-        assert trace.brief is not None
-        undisturbed.kept.save(run, replace(trace, found=trace.brief).unslowed)
-    undisturbed.go(undisturbed.saved(), lambda *_: None)
-    assert times == []
-    run, trace = next(iter(undisturbed.saved().traces.items()))
-    assert trace.brief is not None
-    undisturbed.kept.save(run, replace(trace, found=2 * trace.brief).unslowed)
-    undisturbed.go(undisturbed.saved(), lambda *_: None)
+    monkeypatch.setattr(compare, "settled", together)
+    whole = comparison(folder)
+    whole.kept.path(whole.runs()[-1]).unlink()  # which is done again
+    whole.go(whole.saved(), lambda *_: None)
     assert times == [4]
+    comparison(folder).go(comparison(folder).saved(), lambda *_: None)
+    assert times == [4, 4]
+    slowness = 1.0
+    comparison(folder).go(comparison(folder).saved(), lambda *_: None)
+    assert times == [4, 4, 4]
+    comparison(folder).go(comparison(folder).saved(), lambda *_: None)
+    assert times == [4, 4, 4], "nothing was disturbed"
 
 
 class Failing:

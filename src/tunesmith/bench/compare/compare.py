@@ -141,12 +141,14 @@ class Comparison:
             for run, trace in self.kept.load_all(simulated, simulated).items():
                 results.traces.setdefault(run, trace)
             raise
+        ended: list[Problem] = []
         for place, run in enumerate(left, 1):
             if isinstance(run.problem, MeasuredProblem):
                 self._measure(results, run, watch)
                 if all(later.problem != run.problem for later in left[place:]):
                     self._settle(results, [run.problem], watch)
-        self._settle(results, self.problems, watch)
+                    ended.append(run.problem)
+        self._settle(results, [each for each in self.problems if each not in ended], watch)
 
     def _settle(self, results: Results, problems: Sequence[Problem], watch: Watch) -> None:
         """Measure the best configs of all runs of a workload together, unless these have been, or a
