@@ -90,7 +90,7 @@ def missing_rows(connection: Connection, rows: Iterable[dict[str, Any]]) -> list
         by_series.setdefault((row["session_id"], row["series_id"]), []).append(row)
     missing = []
     for (session, number), group in by_series.items():
-        known: set[tuple[Any, ...]] = set()
+        added: set[tuple[Any, ...]] = set()
         for start in range(0, len(group), _CHUNK):
             chunk = group[start : start + _CHUNK]
             look_up = select(records).where(
@@ -98,9 +98,11 @@ def missing_rows(connection: Connection, rows: Iterable[dict[str, Any]]) -> list
                 records.c.series_id == number,
                 records.c.config_hash.in_({row["config_hash"] for row in chunk}),
             )
-            known |= {same_trial(row) for row in connection.execute(look_up)}
+            stored = {same_trial(row) for row in connection.execute(look_up)}
             for row in chunk:
-                if (trial := same_trial(row)) not in known:
-                    known.add(trial)
+                # Of the given ones several may be alike that failed at once, at different moments.
+                once = (*same_trial(row), row["created"])
+                if same_trial(row) not in stored and once not in added:
+                    added.add(once)
                     missing.append(row)
     return missing
