@@ -24,8 +24,7 @@ register_profiles()
 os.environ["RAY_AUTH_MODE"] = "token"
 os.environ.setdefault("RAY_AUTH_TOKEN", uuid.uuid4().hex)
 
-# What a shell asks of colours and of pytest, and a hook of git of git, is not for the processes
-# that tests start.
+# What a shell says to colour, to pytest and to git is not for the processes that tests start.
 for _name in (
     *("FORCE_COLOR", "PY_COLORS", "TTY_COMPATIBLE", "PYTEST_ADDOPTS"),
     *("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY"),

@@ -101,8 +101,9 @@ def missing_rows(connection: Connection, rows: Iterable[dict[str, Any]]) -> list
             stored = {same_trial(row) for row in connection.execute(look_up)}
             for row in chunk:
                 # Of the given ones several may be alike that failed at once, at different moments.
-                once = (*same_trial(row), row["created"])
-                if same_trial(row) not in stored and once not in added:
+                trial = same_trial(row)
+                once = (*trial, row["created"])
+                if trial not in stored and once not in added:
                     added.add(once)
                     missing.append(row)
     return missing

@@ -63,9 +63,10 @@ def _by_target(store: Store, scope: Scope, machine: str | None, key: str | None)
 def _usable(store: Store, key: str) -> int:
     """How many of a task's trials are of sketches that there are: from others, such as those of
     imported logs, no model learns."""
+    known = SKETCHES.names()
     counts = (
         store.outcomes(key, sketch=name, sketch_version=version, machine=ANY_MACHINE)
         for name, version in store.sketches(key, machine=ANY_MACHINE)
-        if name in SKETCHES.names()
+        if name in known
     )
     return sum(sum(outcomes.values()) for outcomes in counts)
